@@ -52,6 +52,8 @@ pub(super) struct AdaptiveConcurrency {
     tolerated: f64,
     /// True if most requests of the last judged round were refused.
     is_refusing: bool,
+    /// True if more of the last judged round were overloaded than is tolerated.
+    is_exceeded: bool,
 }
 
 /// Outcome of a request, as far as the limit is concerned.
@@ -130,6 +132,7 @@ impl AdaptiveConcurrency {
             probe: None,
             tolerated: 0.0,
             is_refusing: false,
+            is_exceeded: false,
         }
     }
 
@@ -166,9 +169,10 @@ impl AdaptiveConcurrency {
         self.is_refusing = false;
     }
 
-    /// Returns true if a share of overloaded replies is tolerated, because a lower limit does not help.
+    /// Returns true if a share of overloaded replies is tolerated, because a lower limit does not help, and the host
+    /// overloads no larger share.
     pub(super) fn tolerates(&self) -> bool {
-        self.tolerated > 0.0
+        self.tolerated > 0.0 && !self.is_exceeded
     }
 
     /// Returns true if the limit still doubles.
@@ -254,7 +258,8 @@ impl AdaptiveConcurrency {
             return;
         }
         let share = round.share();
-        if !round.exceeds(self.threshold()) {
+        self.is_exceeded = round.exceeds(self.threshold());
+        if !self.is_exceeded {
             self.tolerated *= if share < self.tolerated / 2.0 { 0.9 } else { 1.0 };
             return;
         }

@@ -23,6 +23,10 @@ use std::time::{Duration, Instant};
 /// Maximum interval between two probes.
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(3);
 
+/// Maximum interval between two probes of a server that refuses requests by load. It may answer other processes, so
+/// that a single probe in a few seconds would be too late each time.
+const MAX_OVERLOAD_PROBE_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Minimum number of failures, and of different requests with failures, that a series needs. One request that fails
 /// each time says something about itself, not about the server.
 const MIN_SERIES: usize = 3;
@@ -41,7 +45,7 @@ pub(super) struct HealthSettings {
     /// requests are outstanding.
     pub(super) outage_after: u32,
     /// Time from the beginning of an outage to the first probe. It doubles with each probe, up to
-    /// [`MAX_PROBE_INTERVAL`].
+    /// [`MAX_PROBE_INTERVAL`], or [`MAX_OVERLOAD_PROBE_INTERVAL`] if the server only refuses requests by load.
     pub(super) first_probe: Duration,
     /// Time without an answer after which the server is lost.
     pub(super) outage_limit: Duration,
@@ -259,7 +263,8 @@ impl ServerHealth {
             return Admission::Wait(outage.next_probe.min(end));
         }
         outage.probes += 1;
-        outage.next_probe = now.checked_add(outage.interval).unwrap_or(now);
+        let longest = if series.is_only_overload { MAX_OVERLOAD_PROBE_INTERVAL } else { MAX_PROBE_INTERVAL };
+        outage.next_probe = now.checked_add(outage.interval.min(longest)).unwrap_or(now);
         outage.interval = (outage.interval * 2).min(MAX_PROBE_INTERVAL);
         Admission::Go { is_probe: true }
     }

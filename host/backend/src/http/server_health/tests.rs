@@ -170,6 +170,33 @@ fn refusals_by_load_are_an_outage_only_after_a_while() {
     assert!(health.is_away());
 }
 
+/// A server that is busy with other processes may have room only at moments.
+#[test]
+fn a_server_that_refuses_by_load_is_probed_often() {
+    let start = Instant::now();
+    for (is_overloaded, expected) in [(true, [500, 750, 1_000, 1_250]), (false, [500, 1_500, 3_500, 6_500])] {
+        let mut health = ServerHealth::new(SETTINGS);
+        let fail = |health: &mut ServerHealth, now| {
+            for request in ["a", "b", "c"] {
+                health.on_failure(now, ServerFailure { is_overloaded, ..failure(request) }, false, 3);
+            }
+        };
+        fail(&mut health, start);
+        let away = start + MIN_OVERLOAD_TIME;
+        fail(&mut health, away);
+        assert!(health.is_away());
+        let began = if is_overloaded { away } else { start };
+        let mut now = began;
+        let probes = expected.map(|_| {
+            let Admission::Wait(until) = health.admit(now) else { panic!("a probe is due at once") };
+            now = until;
+            assert_eq!(health.admit(now), Admission::Go { is_probe: true });
+            (now - began).as_millis()
+        });
+        assert_eq!(probes, expected, "overloaded: {is_overloaded}");
+    }
+}
+
 #[test]
 fn a_server_that_throttles_everything_has_more_time() {
     let start = Instant::now();

@@ -8,18 +8,23 @@ use crate::http::host_limiter::{AttemptEnd, AttemptOutcome, HostLimiter};
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 const PROCESSES: usize = 8;
-/// Requests that each process keeps asking.
-const REQUESTS: usize = 32;
+/// Requests that each process has in flight, or waiting for a retry.
+const REQUESTS: usize = 64;
+/// Maximum number of requests that have begun, if refused requests let others begin.
+const MAX_STARTED: usize = 512;
 /// Time that the server takes for an answer.
 const ANSWER_TIME: Duration = Duration::from_millis(50);
 /// Maximum time on the network, in each direction.
-const MAX_NETWORK_MICROSECONDS: u64 = 4_000;
+const MAX_NETWORK_MICROSECONDS: u64 = 1000;
 /// Time at the beginning in which answers are not counted: the limits are too high at first.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Time in which answers are counted.
+/// Time in which answers of a fast server are counted.
 const COUNTED: Duration = Duration::from_secs(30);
+/// Time in which answers of a server with less than 100 per second are counted.
+const COUNTED_IF_SLOW: Duration = Duration::from_secs(120);
 
 /// Limit of a server.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,11 @@ impl ServerLimit {
             ServerLimit::Slots(slots) => slots as f64 / ANSWER_TIME.as_secs_f64(),
             ServerLimit::Rate(rate) => f64::from(rate),
         }
+    }
+
+    /// Returns the time in which answers are counted.
+    fn counted(self) -> Duration {
+        if self.answers_per_second() < 100.0 { COUNTED_IF_SLOW } else { COUNTED }
     }
 }
 
@@ -81,6 +91,8 @@ struct Refusal {
 struct Process {
     number: usize,
     host: HostLimiter,
+    /// Slots in which a request may begin.
+    slots: Semaphore,
     backoff: Backoff,
     /// Number of answers after the warm-up.
     answers: Cell<u32>,
@@ -90,7 +102,8 @@ impl Process {
     fn new(number: usize) -> Process {
         let seed = number as u64;
         let backoff = Backoff { base: Duration::from_millis(500), limit: Duration::from_secs(30), seed };
-        Process { number, host: HostLimiter::new(&limits(64), &retry()), backoff, answers: Cell::new(0) }
+        let (host, slots) = (HostLimiter::new(&limits(64), &retry()), Semaphore::new(REQUESTS));
+        Process { number, host, slots, backoff, answers: Cell::new(0) }
     }
 
     /// Asks one request after another, without an end.
@@ -112,6 +125,7 @@ impl Process {
 
     /// Sends a request until it is answered.
     async fn answer(&self, name: &str, server: &RefCell<SharedServer>, refusal: Refusal) {
+        let mut slot = Some(self.slots.acquire().await.expect("it stays open"));
         let _outstanding = self.host.enter();
         let mut is_early = false;
         for attempt in 1_u32.. {
@@ -131,8 +145,16 @@ impl Process {
             let is_away = permit.end(&AttemptEnd { request: name, retry_after, ..AttemptEnd::of(outcome) });
             let wait = self.backoff.wait(name, attempt, retry_after);
             // A request to a server that is away waits for its turn as a probe.
-            is_early = !(is_away && retry_after.is_none())
-                && self.host.retry_wait(wait, retry_after.is_some()).await;
+            if is_away && retry_after.is_none() {
+                is_early = false;
+                continue;
+            }
+            // Another request may begin in its slot.
+            slot = slot.filter(|_| !self.host.refuses_at_random());
+            is_early = self.host.retry_wait(wait, retry_after.is_some()).await;
+            if slot.is_none() {
+                slot = Some(self.slots.acquire().await.expect("it stays open"));
+            }
         }
     }
 }
@@ -150,15 +172,16 @@ async fn answers_of_all(limit: ServerLimit, refusal: Refusal) -> Vec<f64> {
     let server = &RefCell::new(SharedServer { limit, in_flight: 0, left: 0.0, counted_at: began });
     let processes: Vec<Process> = (0..PROCESSES).map(Process::new).collect();
     let workers = processes.iter().flat_map(|process| {
-        (0..REQUESTS).map(move |worker| process.ask(worker, server, refusal, began + WARM_UP))
+        (0..MAX_STARTED).map(move |worker| process.ask(worker, server, refusal, began + WARM_UP))
     });
-    let end = tokio::time::timeout(WARM_UP + COUNTED, futures::future::join_all(workers)).await;
+    let end = tokio::time::timeout(WARM_UP + limit.counted(), futures::future::join_all(workers)).await;
     assert!(end.is_err(), "the requests have no end");
     processes.iter().map(|process| f64::from(process.answers.get())).collect()
 }
 
 /// No process is starved, and the server is busy. Before a limit of one could grow, some processes had a fifth of their
-/// share, and before refusals by load were borne for some seconds, some had no answer at all.
+/// share, and before refusals by load were borne for some seconds, some had no answer at all. A process that took
+/// refusals by load for random ones sent ever more requests, and had four times its share.
 #[tokio::test(start_paused = true)]
 async fn processes_on_one_server_get_about_equal_shares() {
     let second = Some(Duration::from_secs(1));
@@ -171,6 +194,8 @@ async fn processes_on_one_server_get_about_equal_shares() {
         (ServerLimit::Slots(4), overloaded(None)),
         (ServerLimit::Rate(200), throttled(None)),
         (ServerLimit::Rate(200), throttled(second)),
+        (ServerLimit::Rate(20), throttled(None)),
+        (ServerLimit::Rate(20), throttled(second)),
     ] {
         let answers = answers_of_all(limit, refusal).await;
         let total: f64 = answers.iter().sum();
@@ -178,9 +203,9 @@ async fn processes_on_one_server_get_about_equal_shares() {
         // Jain's index: 1 if all shares are equal, and 1/8 if one process gets everything.
         let squares: f64 = answers.iter().map(|answers| answers * answers).sum();
         let fairness = total * total / (PROCESSES as f64 * squares);
-        let used = total / (limit.answers_per_second() * COUNTED.as_secs_f64());
+        let used = total / (limit.answers_per_second() * limit.counted().as_secs_f64());
         assert!(
-            least >= 0.5 && fairness >= 0.9 && used >= 0.85,
+            least >= 0.6 && fairness >= 0.9 && used >= 0.9,
             "{limit:?}, {refusal:?}: least {least:.2} of a share, fairness {fairness:.2}, {used:.2} of the limit: {answers:?}"
         );
     }
