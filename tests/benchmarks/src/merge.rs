@@ -60,7 +60,10 @@ fn figures(lab: &Lab, server: &TimedServer, rows: usize, shards: usize) -> anyho
     }
     let mut journals = 0;
     for shard in fs::read_dir(runs.join("parts/shards"))? {
-        journals += size_of(&shard?.path().join("journal"))?;
+        let shard = shard?.path();
+        if shard.is_dir() {
+            journals += size_of(&shard.join("journal"))?;
+        }
     }
     let mut merge = Command::new(&lab.program);
     merge.arg("merge").arg(runs.join("parts"));

@@ -13,9 +13,11 @@ const PROCESSES: usize = 8;
 /// Requests in flight of each process.
 const IN_FLIGHT: usize = 64;
 /// Time in which the server could answer all samples.
-const RUN_SECONDS: usize = 20;
+const RUN_SECONDS: usize = 36;
 /// The same in quick mode.
-const QUICK_RUN_SECONDS: usize = 8;
+const QUICK_RUN_SECONDS: usize = 12;
+/// Time at the beginning in which answers are not counted: the limits of the processes are not yet found.
+const WARM_UP: Duration = Duration::from_secs(4);
 
 /// Servers with a limit per second, with a limit of requests at once, and with a queue.
 const SERVICES: [LimitedService; 7] = [
@@ -55,7 +57,9 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     println!(
         "Processes with {IN_FLIGHT} in flight each, started together, on a server that answers after 50 ms and refuses requests above \
          its limit. One process has as many samples as {PROCESSES} together. Of the limit: answers until the first process has ended, \
-         of those that the limit allows. Shares: answers of a process in the time when all run, 1 if all have the same number.\n"
+         of those that the limit allows. Shares: answers of a process in the time when all run, 1 if all have the same number. The first \
+         {} seconds are not counted.\n",
+        WARM_UP.as_secs()
     );
     ensure!(failures.is_empty(), "{}", failures.join("; "));
     Ok(())
@@ -90,8 +94,8 @@ impl SharedRun {
             retries += suite.retries(&end)?;
         }
         let answers = (samples * self.processes) as f64;
-        let common =
-            common_time(&server.processes()).context("no time in which all processes were running")?;
+        let common = common_time(&server.processes(), WARM_UP)
+            .context("no time in which all processes were running")?;
         Ok(SharedFigures { failed, retries_per_answer: retries as f64 / answers, common })
     }
 }
@@ -138,11 +142,11 @@ impl CommonTime {
     }
 }
 
-/// Returns the time from the last first request of a process to the first last answer of one, and the answers in it;
-/// `None` if there is no such time.
-fn common_time(processes: &[ProcessLog]) -> Option<CommonTime> {
+/// Returns the time from a while after the last first request of a process to the first last answer of one, and the answers
+/// in it; `None` if there is no such time.
+fn common_time(processes: &[ProcessLog], warm_up: Duration) -> Option<CommonTime> {
     let begin = processes.iter().map(|process| process.began).collect::<Option<Vec<Instant>>>()?;
-    let begin = begin.into_iter().max()?;
+    let begin = begin.into_iter().max()? + warm_up;
     let ends = processes.iter().map(|process| process.answers.iter().max().copied());
     let end = ends.collect::<Option<Vec<Instant>>>()?.into_iter().min()?;
     let within = |process: &ProcessLog| {
@@ -185,10 +189,14 @@ mod tests {
             answers: answers.iter().copied().map(at).collect(),
         };
         let processes = [process(0, &[1, 2, 3, 4, 5]), process(2, &[4, 9])];
-        let expected = CommonTime { time: Duration::from_secs(3), answers: vec![4.0, 1.0] };
-        let found = common_time(&processes);
-        assert_eq!(found, Some(expected));
-        assert_eq!(common_time(&[process(0, &[1]), process(2, &[4])]), None);
-        assert_eq!(common_time(&[ProcessLog::default()]), None);
+        for (warm_up, expected) in [
+            (0, Some(CommonTime { time: Duration::from_secs(3), answers: vec![4.0, 1.0] })),
+            (1, Some(CommonTime { time: Duration::from_secs(2), answers: vec![3.0, 1.0] })),
+            (3, None),
+        ] {
+            assert_eq!(common_time(&processes, Duration::from_secs(warm_up)), expected, "{warm_up} s");
+        }
+        assert_eq!(common_time(&[process(0, &[1]), process(2, &[4])], Duration::ZERO), None);
+        assert_eq!(common_time(&[ProcessLog::default()], Duration::ZERO), None);
     }
 }
