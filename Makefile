@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model release cuda install wheel test-wheel dist bench fuzz coverage error-rates test-references test-kernels test-s3 peers test-engines
+.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references test-kernels test-s3 peers test-engines
 
 # On Linux, optimised builds of gage-model load their kernels from folders beside it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -46,6 +46,9 @@ docs: ## Build the documentation site into target/site, and check its links
 reference: setup ## Write the generated pages of the documentation again
 	tools/reference.sh
 
+python-runner: ## Build the metric python_tests, which runs programs of models, beside the programs of `make release` (fetches componentize-py)
+	tools/python-runner/build.sh "$(TARGET)/release/plugins"
+
 release: setup ## Build the programs as they are meant to be used, into target/release
 	@$(call REMOVE_LINKS,$(TARGET)/release)
 	cargo build --release --package gage-host --package gage-llama $(MODEL_FEATURES) --locked
@@ -54,16 +57,19 @@ release: setup ## Build the programs as they are meant to be used, into target/r
 cuda: ## Build the kernels for NVIDIA GPUs (fetches the toolkit if there is none): CUDA_ARCHITECTURES=90-real for one kind of GPU
 	CUDA_ARCHITECTURES="$(CUDA_ARCHITECTURES)" CUDA_LIBRARIES="$(CUDA_LIBRARIES)" tools/cuda.sh
 
-install: release ## Install the program, its man pages and shell completions below PREFIX (default ~/.local)
+install: release ## Install the program, python_tests if it is built, man pages and completions below PREFIX (default ~/.local)
 	tools/install.sh "$(or $(PREFIX),$(HOME)/.local)"
 
-wheel: release ## Build a wheel of the program into dist, for Linux on x86-64 with glibc 2.34 or newer
+wheel: release python-runner ## Build a wheel of the program into dist, for Linux on x86-64 with glibc 2.34 or newer
 	tools/wheel.sh
 
 test-wheel: ## Test the wheel in dist, in new environments of this machine and (as root) of a Debian without compilers
 	tools/test-wheel.sh
 
-dist: release ## Build an archive of the programs, man pages, completions and licences into dist
+test-python: build ## Test the Python package with data frames and a notebook, and check its types (PYTHON=python3.12: with this Python)
+	GAGE_HOST="$(TARGET)/debug/gage-host" PYTHON="$(or $(PYTHON),python3)" tools/test-python.sh
+
+dist: release python-runner ## Build an archive of the programs, man pages, completions and licences into dist
 	tools/dist.sh
 
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs what `make release` built, with man pages, completions and licences, into an archive in dist/. It can be unpacked anywhere.
-# Kernels for GPUs are left out, as in the wheel.
+# Packs what `make release` and `make python-runner` built, with man pages, completions and licences, into an archive in dist/. It
+# can be unpacked anywhere. Kernels for GPUs are left out, as in the wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

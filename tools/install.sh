@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what `make release` built below a folder: programs, man pages and shell completions. DESTDIR is put before the folder,
-# as packages need it.
+# Installs what `make release` built below a folder: programs, man pages and shell completions; and what `make python-runner` built,
+# if it did. DESTDIR is put before the folder, as packages need it.
 #
 #     tools/install.sh PREFIX [--without-gpu-kernels]
 set -euo pipefail
@@ -18,6 +18,10 @@ if [ -d "$RELEASE/kernels" ]; then
   tools/model-program.sh "$RELEASE" "$PREFIX/lib/gage-host" "${@:2}"
 else
   install -m 755 "$RELEASE/gage-model" "$PREFIX/lib/gage-host/gage-model"
+fi
+if [ -f "$RELEASE/plugins/python_tests.wasm" ]; then
+  mkdir -p "$PREFIX/lib/gage-host/plugins"
+  install -m 644 "$RELEASE/plugins/python_tests.wasm" "$PREFIX/lib/gage-host/plugins/"
 fi
 host=$PREFIX/bin/gage-host
 "$host" man-pages "$PREFIX/share/man/man1"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the licences of everything that the programs contain: crates, the C and C++ code in them, and shared libraries.
+"""Prints the licences of everything that the programs contain: crates, the C and C++ code in them, shared libraries, and Python if
+python_tests is installed.
 
 Each text appears once, after the names of those that it covers. The crates of the bundled plugins are included. A crate without a
 text has that of another crate of its repository, or the standard text of its licence.
@@ -7,9 +8,11 @@ text has that of another crate of its repository, or the standard text of its li
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 from collections import defaultdict
 from pathlib import Path
 
@@ -35,7 +38,47 @@ MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVE
 FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
 CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."""
 
+BSD_2 = """Redistribution and use in source and binary forms, with or without modification, are permitted provided that the following
+conditions are met:
+
+1. Redistributions of source code must retain the above copyright notice, this list of conditions and the following disclaimer.
+
+2. Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the following disclaimer in
+the documentation and/or other materials provided with the distribution.
+
+THIS SOFTWARE IS PROVIDED BY THE AUTHOR AND CONTRIBUTORS "AS IS" AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT NOT LIMITED TO,
+THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN NO EVENT SHALL THE AUTHOR OR
+CONTRIBUTORS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR CONSEQUENTIAL DAMAGES (INCLUDING, BUT NOT LIMITED
+TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE, DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY
+THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE
+USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE."""
+
+ZLIB = """This software is provided 'as-is', without any express or implied warranty. In no event will the authors be held liable for any
+damages arising from the use of this software.
+
+Permission is granted to anyone to use this software for any purpose, including commercial applications, and to alter it and
+redistribute it freely, subject to the following restrictions:
+
+1. The origin of this software must not be misrepresented; you must not claim that you wrote the original software. If you use this
+software in a product, an acknowledgment in the product documentation would be appreciated but is not required.
+
+2. Altered source versions must be plainly marked as such, and must not be misrepresented as being the original software.
+
+3. This notice may not be removed or altered from any source distribution."""
+
 LLVM_EXCEPTION = "Apache-2.0 WITH LLVM-exception"
+
+PYTHON_TESTS = "python_tests.wasm"
+
+# Libraries in python_tests: the name with the licence, the holders of rights, and the text.
+PYTHON_LIBRARIES = [
+    ("Expat (MIT)", "1998-2000 Thai Open Source Software Center Ltd and Clark Cooper, 2001-2025 Expat maintainers", MIT),
+    ("HACL* (MIT)", "2016-2022 INRIA, CMU and Microsoft Corporation, 2022-2025 HACL* Contributors", MIT),
+    ("mimalloc (MIT)", "2018-2025 Microsoft Corporation, Daan Leijen", MIT),
+    ("musl, in wasi-libc (MIT)", "2005-2020 Rich Felker and others", MIT),
+    ("libmpdec (BSD-2-Clause)", "2008-2024 Stefan Krah", BSD_2),
+    ("zlib (Zlib)", "1995-2024 Jean-loup Gailly and Mark Adler", ZLIB),
+]
 
 GCC_LIBRARIES = ["libgomp", "libstdc++", "libgcc_s"]
 
@@ -116,9 +159,29 @@ def gcc_texts():
     return [text[start:end], text_of(GPL)]
 
 
+def python_texts():
+    """Returns the texts for python_tests, by name. That of Python is one of the interpreter that builds, which has the same licence."""
+    cache = os.environ.get("GAGE_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gage-host")
+    pattern = "tools/python-runner/lib/python3*/site-packages/componentize_py-*.dist-info/licenses/LICENSE"
+    builder = sorted(Path(cache).glob(pattern))
+    python = Path(sysconfig.get_path("stdlib"), "LICENSE.txt")
+    for path, remedy in [(builder[-1] if builder else None, "run `make python-runner`"), (python, "install the whole Python")]:
+        if path is None or not path.is_file():
+            sys.exit(f"error: a licence of {PYTHON_TESTS} is missing ({path or pattern}); {remedy}")
+    texts = {
+        "CPython with its standard library, in python_tests (PSF-2.0)": [text_of(python)],
+        f"componentize-py, libc++ and compiler-rt, in python_tests ({LLVM_EXCEPTION})": [text_of(builder[-1])],
+        "PyO3 and other crates of componentize-py, in python_tests (MIT OR Apache-2.0)": [text_of(REPOSITORY / "LICENSE")],
+        "SQLite, in python_tests": ["SQLite is in the public domain."],
+    }
+    for name, holders, text in PYTHON_LIBRARIES:
+        texts[f"{name}, in python_tests"] = [f"Copyright (c) {holders}\n\n{text}"]
+    return texts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="the installed programs, in which shared libraries of gcc are looked for")
+    parser.add_argument("folder", type=Path, help="the installed programs, in which shared libraries of gcc and python_tests are looked for")
     arguments = parser.parse_args()
     found = {}
     for manifest, platform, names in MANIFESTS:
@@ -128,6 +191,8 @@ def main():
     for library in GCC_LIBRARIES:
         if any(arguments.folder.rglob(f"{library}.so*")):
             texts[f"{library}, of gcc (GPL-3.0-or-later WITH GCC-exception-3.1)"] = gcc_texts()
+    if any(arguments.folder.rglob(PYTHON_TESTS)):
+        texts.update(python_texts())
     names = defaultdict(list)
     for name, own in texts.items():
         for text in own:

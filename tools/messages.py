@@ -17,7 +17,7 @@ SECTIONS = [
     ("Data", ["answers", "data", "data_commands", "dataset_faults", "changed_files", "references"]),
     ("Models over HTTP", ["http_faults", "server", "batches", "barrier_server", "caching", "budgets"]),
     ("Local models", ["model_files", "model_kinds", "model_programs", "processes", "tiny_suite", "vision", "measuring", "embedding", "perplexity"]),
-    ("Plugins", ["plugins", "plugin_commands", "components", "languages", "scripted_backend", "support_steps", "fences"]),
+    ("Plugins", ["plugins", "plugin_commands", "components", "code_execution", "languages", "scripted_backend", "support_steps", "fences"]),
     ("Judges and scoring", ["judging", "judged_runs", "figures", "tasks"]),
     ("Run folders and resume", ["run_folders", "storage", "killed_runs", "interruption", "shards", "repair", "observing", "foreign_folders"]),
     ("Locks and verification", ["locks", "verifying"]),
@@ -46,7 +46,7 @@ def normal(line: str) -> str:
     line = re.sub(r"\b20\d{6}-\d{6}-\w+", "20260102-030405-abcd", line)
     line = re.sub(r"\b20\d\d-\d\d-\d\dT[\d:.]+Z?", "2026-01-02T03:04:05Z", line)
     line = re.sub(r"sha256:[0-9a-f]{64}", "sha256:0123…", line)
-    line = re.sub(r"\b[0-9a-f]{64}\b", "0123…", line)
+    line = re.sub(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32})\b", "0123…", line)
     line = re.sub(r"\b(\d+-of-\d+)/[0-9a-f]{16}\b", r"\1/0123…", line)
     return re.sub(r"(expected one of: (?:[^,]+, ){5})[^;]{80,}", r"\1…", line)
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Tests the wheel in dist/: its files, and the program in new environments of this machine and of a Debian 12 without compilers. The
 # latter needs root, and debootstrap, which is installed where possible. Builds nothing. Each check has a limit of time.
+# `tools/test-python.sh dist/gage_host-*.whl` tests its Python package with data frames and a notebook.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 CHECK_LIMIT_S=300
 SYSTEM_LIMIT_S=900
 SYSTEM=bookworm
+CASES=4
 TARGET=${CARGO_TARGET_DIR:-target}
 mkdir -p "$TARGET/test-wheel"
 WORK=$(cd "$TARGET/test-wheel" && pwd)
@@ -56,7 +58,20 @@ check_place() { # PLACE FOLDER WHEEL PREFIX...: the folder and the wheel as the 
   check_output "$place" "gage-host --version" "gage-host $VERSION" "${clean[@]}" "$bin/gage-host" --version
   check_output "$place" "python -m gage_host" "gage-host $VERSION" "${clean[@]}" "$bin/python" -m gage_host --version
   check_output "$place" "gage-host doctor" "gage-model" "${clean[@]}" "$bin/gage-host" doctor
+  check "$place" "package gage_host" "${clean[@]}" "PYTHONDONTWRITEBYTECODE=1" "$bin/python" -m unittest discover \
+    --start-directory "$folder/sources/sdk/python-host/tests"
+  check_output "$place" "python_tests" "$CASES of $CASES cases passed" "${clean[@]}" "$bin/gage-host" plugin test python_tests \
+    --cases "$folder/sources/cases.jsonl"
   check_output "$place" "gage-host demo" "200/200" "${clean[@]}" "$bin/gage-host" demo --dir "$folder/home/demo"
+}
+
+# Copies the tests of the Python package, what they read, and cases of python_tests into a folder.
+copy_sources() { # FOLDER
+  mkdir -p "$1/sources/docs/guides" "$1/sources/sdk"
+  cp -R config "$1/sources/"
+  cp docs/guides/python-package.md "$1/sources/docs/guides/"
+  cp -R sdk/python-host "$1/sources/sdk/"
+  head -n "$CASES" tests/code/candidates.jsonl >"$1/sources/cases.jsonl"
 }
 
 # Makes a small Debian 12 with Python, or says why not.
@@ -98,12 +113,14 @@ mkdir "$FOLDER/files" "$FOLDER/home"
 check wheel "unpack" python3 -m zipfile --extract "$WHEEL" "$FOLDER/files"
 check wheel "symbols and libraries" tools/check-elf.py "$FOLDER/files"
 cat "$LOG"
+copy_sources "$FOLDER"
 check_place "this machine" "$FOLDER" "$WHEEL"
 
 if reason=$(make_system); then
   rm -rf "$ROOT/wheel-test"
   mkdir -p "$ROOT/wheel-test/home"
   cp "$WHEEL" "$ROOT/wheel-test/"
+  copy_sources "$ROOT/wheel-test"
   without_network=()
   if unshare --net true 2>/dev/null; then without_network=(unshare --net); fi
   check_place "Debian 12" /wheel-test "/wheel-test/$(basename "$WHEEL")" "${without_network[@]}" chroot "$ROOT"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packs what `make release` built into a wheel in dist/, and shows which systems it is for. The tools come from PyPI into
-# target/wheel-tools.
+# Packs what `make release` and `make python-runner` built into a wheel in dist/, and shows which systems it is for. The tools come
+# from PyPI into target/wheel-tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,8 +27,8 @@ rm -rf "$PROJECT"
 mkdir -p "$PROJECT/gage_host.data/data/lib"
 cp -R sdk/python-host/pyproject.toml sdk/python-host/README.md sdk/python-host/src LICENSE "$PROJECT"
 find "$PROJECT/src" -name __pycache__ -exec rm -rf {} +
-# The files of gage-model, as `make install` lays them out. pip puts them below the environment, where gage-host looks for them.
-# Kernels for GPUs are left out: they are large, and need libraries that not every system has.
+# The files of gage-model and python_tests, as `make install` lays them out. pip puts them below the environment, where gage-host
+# looks for them. Kernels for GPUs are left out: they are large, and need libraries that not every system has.
 INSTALLED=$(mktemp -d)
 trap 'rm -rf "$INSTALLED"' EXIT
 DESTDIR=$INSTALLED tools/install.sh /usr --without-gpu-kernels >/dev/null

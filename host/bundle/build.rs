@@ -11,6 +11,7 @@ fn main() {
         "gage-plugin-choice",
         "gage-plugin-extract",
         "gage-plugin-hooks",
+        "gage-plugin-instruction",
         "gage-plugin-judge",
         "gage-plugin-list",
         "gage-plugin-math",

@@ -369,8 +369,10 @@ fn hostile_suites_and_their_files_are_errors() {
     ] {
         let ended = execute(&workspace, &format!("validate {file}")).expect_code(2);
         assert!(ended.stderr.contains(reason), "the suite {file}: {}", ended.stderr);
-        let ended = execute(&workspace, &format!("import gage {file}")).expect_code(2);
-        assert!(ended.stderr.contains(reason), "import of {file}: {}", ended.stderr);
+        for program in ["gage", "lm-eval", "promptfoo"] {
+            let ended = execute(&workspace, &format!("import {program} {file}")).expect_code(2);
+            assert!(ended.stderr.contains(reason), "import {program} of {file}: {}", ended.stderr);
+        }
         for key in ["api_key_file", "ca_certificate"] {
             let backend = http.replace("KEY", key).replace("FILE", file);
             workspace.write("hostile.yaml", suite(&backend, "[exact_match]"));

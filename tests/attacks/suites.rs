@@ -119,6 +119,11 @@ fn files_of_a_dataset_are_those_of_its_folder() {
         attack(path, "suite/link.jsonl", "datasets[0].params.path"),
         attack(path, "[suite/rows.jsonl, other/rows.jsonl]", "datasets[0].params.path"),
         attack(params, &with("labels_path: other/labels.txt"), "datasets[0].params.labels_path"),
+        attack(
+            params,
+            &with("few_shot: {path: other/rows.jsonl, count: 1}"),
+            "datasets[0].params.few_shot.path",
+        ),
         attack(params, &with("content_root: other"), "datasets[0].params.content_root"),
         attack(params, &with("preprocess_kwargs: {content_root: other}"), "datasets[0].params.content_root"),
         attack(params, &with("media: {allowed_roots: [other]}"), "datasets[0].params.media.allowed_roots"),

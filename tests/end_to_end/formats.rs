@@ -1,7 +1,7 @@
 //! The formats of run folders grow only by keys that older programs skip. [`StoredRun`] is such a program.
 
 use crate::files::files_below;
-use crate::killed_runs::journal_record;
+use crate::killed_runs::{journal_line, journal_record};
 use crate::server::{Server, completion, question_number};
 use crate::stored_reader::{RunFiles, StoredRun, StoredSample};
 use crate::support::{RESULT_FILES, Workspace, rows, suite};
@@ -138,13 +138,19 @@ fn with_change(mut files: RunFiles, change: impl Fn(&str, &mut Value)) -> RunFil
         change(name, &mut document);
         document
     };
-    let manifest = serde_json::from_slice(&files["manifest.json"]).expect("JSON");
+    let manifest: Value = serde_json::from_slice(&files["manifest.json"]).expect("JSON");
+    let journal_id = manifest["journal_id"].as_str().expect("an id").to_owned();
     let mut manifest = changed("manifest.json", manifest);
     for (name, bytes) in files.iter_mut().filter(|(name, _)| *name != "manifest.json") {
         let text = String::from_utf8(bytes.clone()).expect("UTF-8");
         let from_json = |text: &str| changed(name, serde_json::from_str(text).expect("JSON"));
         let from_yaml = |text: &str| changed(name, serde_yaml::from_str(text).expect("YAML"));
-        let record = |line: &str| journal_record("r", &from_json(&line[9..]).to_string());
+        let record = |line: &str| journal_record(&journal_id, &from_json(&line[9..]).to_string());
+        // Lines that hold the id have the checksum of their JSON alone.
+        let unseeded = |line: &str| {
+            let line = journal_line(&from_json(&line[9..]).to_string());
+            String::from_utf8(line).expect("UTF-8")
+        };
         let text = match name.as_str() {
             "summary.json" | "timings.json" => from_json(&text).to_string(),
             "samples.jsonl" | "events.jsonl" => {
@@ -153,14 +159,12 @@ fn with_change(mut files: RunFiles, change: impl Fn(&str, &mut Value)) -> RunFil
             "config.yaml" => serde_yaml::to_string(&from_yaml(&text)).expect("YAML"),
             "gage.lock" => lock_text(from_yaml(&text)),
             "journal/recorded" => {
-                let slot = record(text.split_inclusive('\n').next().expect("a slot"));
+                let slot = unseeded(text.split_inclusive('\n').next().expect("a slot"));
                 format!("{slot:\0<4096}{slot}")
             }
             "journal/000001.jsonl" => {
                 let (header, records) = text.split_once('\n').expect("a header");
-                let header = from_json(&header[9..]).to_string();
-                let header = format!("{:08x} {header}\n", crc32fast::hash(header.as_bytes()));
-                header + &records.lines().map(record).collect::<String>()
+                unseeded(header) + &records.lines().map(record).collect::<String>()
             }
             _ => panic!("{name} is a file that this test does not know"),
         };

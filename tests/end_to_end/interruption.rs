@@ -1,5 +1,6 @@
 //! Runs that are killed, interrupted, resumed, or used by two processes.
 
+use crate::files::texts_below;
 use crate::killed_runs::pseudo_random;
 use crate::server::{Server, completion, completion_with_reason, question_number};
 use crate::support::{CommandOutput, RESULT_FILES, Workspace, rows, send_signal, suite};
@@ -536,19 +537,30 @@ fn full_disk_under_a_recording_ends_the_run_at_once() {
 fn resume_refuses_a_recording_that_lacks_answers() {
     let server = Server::answering();
     let workspace = Workspace::new();
-    workspace.write("rows.jsonl", rows(20));
+    // Long rows, so that the journal is sealed when the run ends, and a writer would begin another segment.
+    let long = format!("\"{} question ", "x".repeat(120_000));
+    workspace.write("rows.jsonl", rows(20).replace("\"question ", &long));
     workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
     let run = |run_id: &str, arguments: &[&str]| {
         workspace.run(&[&["run", "suite.yaml", "--run-id", run_id][..], arguments].concat())
     };
     run("live", &["--max-samples", "10"]).expect_code(0);
     run("taped", &["--max-samples", "10", "--record", "tape.zst"]).expect_code(0);
-    for (run_id, tape, part) in [
-        ("live", "tape.zst", "a part of which ran without --record (10 answers)"),
-        ("taped", "other.zst", "other.zst has 0 exchanges, and the journal has 10 answers"),
+    assert!(workspace.path("runs/live/journal/000001.jsonl.zst").is_file());
+    for (run_id, arguments, part) in [
+        ("live", ["--record", "tape.zst"], "a part of which ran without --record (10 answers)"),
+        ("taped", ["--record", "other.zst"], "other.zst has 0 exchanges, and the journal has 10 answers"),
+        ("live", ["--max-samples", "5"], "at most 5 samples of each task"),
     ] {
-        let refused = run(run_id, &["--resume", "--record", tape]).expect_code(2);
+        let files = || {
+            let mut files = texts_below(&workspace.path(&format!("runs/{run_id}")));
+            files.sort();
+            files
+        };
+        let before = files();
+        let refused = run(run_id, &[&["--resume"][..], &arguments].concat()).expect_code(2);
         assert!(refused.stderr.contains(part), "{run_id}: {}", refused.stderr);
+        assert!(files() == before, "{arguments:?}: the run {run_id} was touched");
     }
     assert_eq!(server.requests(), 20);
     run("taped", &["--resume", "--record", "tape.zst"]).expect_code(0);

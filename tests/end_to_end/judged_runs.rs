@@ -1,7 +1,7 @@
 //! Runs with judges whose replies are unreadable, fail, or are missing when the process ends.
 
 use crate::judging::{judged_question, prompt_of};
-use crate::killed_runs::{journal_header, journal_record, pseudo_random, write_running_manifest};
+use crate::killed_runs::{journal_header, journal_id, pseudo_random, write_running_manifest};
 use crate::server::{Server, completion, question_number};
 use crate::support::{RESULT_FILES, Workspace, judged_suite, rows};
 use serde_json::json;
@@ -96,11 +96,11 @@ fn judged_journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let mut between = 0;
     for number in 0..12 {
         let run_id = format!("torn-{number}");
-        let records: String = whole.lines().skip(1).map(|line| journal_record(&run_id, &line[9..])).collect();
+        let (_, records) = whole.split_once('\n').expect("a header");
         let records = &records.as_bytes()[..pseudo_random(number) % records.len()];
         workspace.write(
             &format!("runs/{run_id}/journal/000001.jsonl"),
-            [&journal_header(&run_id)[..], records].concat(),
+            [&journal_header(&run_id, &journal_id(&workspace, "whole"))[..], records].concat(),
         );
         write_running_manifest(&workspace, "whole", &run_id);
         let acknowledged = records.iter().filter(|byte| **byte == b'\n').count();

@@ -392,3 +392,31 @@ fn eval_config_of_a_sample_changes_its_scoring() {
         "{message}"
     );
 }
+
+/// The other answer is that of a role which a step asks after the model.
+#[test]
+fn answers_are_compared_with_those_of_a_support_role() {
+    let server = Server::start(|request| {
+        let text = prompt_of(request);
+        match (text.find("SCORE: 1.0"), text.find("words of a helper")) {
+            (Some(own), Some(other)) => completion(if own < other { "WINNER: A" } else { "WINNER: B" }),
+            _ => completion("words of a helper"),
+        }
+    });
+    let workspace = workspace(2);
+    let judge = "{pairwise: {baseline_field: support_output.helper.context}}";
+    let steps = format!(
+        "[{{step: inference}}, {{step: support, adapter_id: helper}}, {{step: judge, judge: {judge}}}, \
+         {{step: auto_eval}}]"
+    );
+    let role = "  - {adapter_id: helper, role_type: helper_model, backend_id: judges, prompt_id: ask}\n\
+                prompts: [{prompt_id: ask, template: '{{ question }}'}]\nmetrics:";
+    let text = suite(&server, &steps, "[judge_score]", "").replacen("metrics:", role, 1);
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
+    for sample in workspace.samples("r") {
+        assert_eq!(sample["support_output"]["helper"]["context"], "words of a helper");
+        assert_eq!(sample["judge_output"]["winner"], "answer", "{sample}");
+    }
+}

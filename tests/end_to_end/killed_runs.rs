@@ -120,22 +120,26 @@ fn journal_cut_at_any_byte_resumes_to_the_same_bytes() {
     let workspace = workspace();
     workspace.run(&arguments("whole")).expect_code(0);
     let whole = journal(&workspace, "whole");
+    let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
+    let records = &whole[header..];
     for number in 0..20 {
         let run_id = format!("torn-{number}");
-        let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
-        // The header names the run, and checksums of records begin with it.
-        let journal = String::from_utf8(whole[header..].to_vec()).expect("UTF-8");
-        let journal: String = journal.lines().map(|line| journal_record(&run_id, &line[9..])).collect();
-        let cut = pseudo_random(number) % journal.len();
-        let mut bytes = journal_header(&run_id);
-        bytes.extend_from_slice(&journal.as_bytes()[..cut]);
+        // Its manifest names the same journal.
+        let mut bytes = journal_header(&run_id, &journal_id(&workspace, "whole"));
+        bytes.extend_from_slice(&records[..pseudo_random(number) % records.len()]);
         workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &bytes);
         write_running_manifest(&workspace, "whole", &run_id);
         check_resumed(&workspace, &run_id, &bytes);
     }
 }
 
-/// Writes the manifest of a run that was started like a whole run and has not ended, and a durable count of 0.
+/// Returns the id of a run's journal.
+pub(crate) fn journal_id(workspace: &Workspace, run_id: &str) -> String {
+    workspace.json(run_id, "manifest.json")["journal_id"].as_str().expect("an id").to_owned()
+}
+
+/// Writes the manifest of a run that was started like a whole run and has not ended, and a durable count of 0. It names the
+/// journal of the whole run.
 pub(crate) fn write_running_manifest(workspace: &Workspace, whole: &str, run_id: &str) {
     let mut manifest = workspace.json(whole, "manifest.json");
     manifest["run_id"] = run_id.into();
@@ -143,23 +147,26 @@ pub(crate) fn write_running_manifest(workspace: &Workspace, whole: &str, run_id:
     let keys = manifest.as_object_mut().expect("a manifest");
     keys.shift_remove("finished_at");
     keys.insert("files".to_owned(), serde_json::json!({}));
-    let recorded = journal_record(run_id, &format!(r#"{{"lines":{:>20}}}"#, 0));
+    let id = journal_id(workspace, whole);
+    let recorded = journal_line(&format!(r#"{{"journal_id":"{id}","lines":{:>20}}}"#, 0));
     workspace.write(&format!("runs/{run_id}/journal/recorded"), recorded);
     workspace.write(&format!("runs/{run_id}/manifest.json"), crate::verifying::with_digest(manifest));
 }
 
-pub(crate) fn journal_header(run_id: &str) -> Vec<u8> {
-    journal_line(&format!(r#"{{"format":"gage-journal","format_version":1,"run_id":"{run_id}"}}"#))
+pub(crate) fn journal_header(run_id: &str, journal_id: &str) -> Vec<u8> {
+    let of_run = format!(r#""run_id":"{run_id}","journal_id":"{journal_id}""#);
+    journal_line(&format!(r#"{{"format":"gage-journal","format_version":1,{of_run}}}"#))
 }
 
-/// Returns the line of a record in the journal of a run.
-pub(crate) fn journal_record(run_id: &str, json: &str) -> String {
-    let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(run_id.as_bytes()));
+/// Returns the line of a record in a journal.
+pub(crate) fn journal_record(journal_id: &str, json: &str) -> String {
+    let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(journal_id.as_bytes()));
     checksum.update(json.as_bytes());
     format!("{:08x} {json}\n", checksum.finalize())
 }
 
-fn journal_line(json: &str) -> Vec<u8> {
+/// Returns a line that holds the id of its journal.
+pub(crate) fn journal_line(json: &str) -> Vec<u8> {
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())).into_bytes()
 }
 
@@ -175,21 +182,20 @@ fn journal_of_another_run_is_an_error_with_its_position() {
         bytes[second + 40] ^= 1;
         bytes
     };
-    let newer = [
-        journal_line(r#"{"format":"gage-journal","format_version":99,"run_id":"whole"}"#),
-        whole[second..].to_vec(),
-    ]
-    .concat();
+    let newer = text[9..second].trim_end().replace("\"format_version\":1,", "\"format_version\":99,");
+    let newer = [journal_line(&newer), whole[second..].to_vec()].concat();
+    // The run of another folder has the same id, and another journal.
+    let other = "0123456789abcdef".repeat(2);
     for (case, bytes, expected) in [
         ("a flipped bit in the middle", flipped, "line 2: the checksum does not match"),
         (
             "the journal of another run",
-            [journal_header("other"), whole[second..].to_vec()].concat(),
-            "it belongs to run 'other'",
+            [journal_header("whole", &other), whole[second..].to_vec()].concat(),
+            "000001.jsonl belongs to another journal: it has the journal id 0123456789abcdef0123456789abcdef, and",
         ),
         (
             "a record of another run",
-            [&whole[..second], journal_record("other", "{}").as_bytes(), &whole[second..]].concat(),
+            [&whole[..second], journal_record(&other, "{}").as_bytes(), &whole[second..]].concat(),
             "line 2: the checksum does not match",
         ),
         ("a newer version", newer, "format version 99"),

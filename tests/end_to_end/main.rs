@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod added_fields;
 mod answers;
 mod bad_input;
 mod barrier_server;
@@ -9,6 +10,7 @@ mod batches;
 mod budgets;
 mod caching;
 mod changed_files;
+mod code_execution;
 mod comparing;
 mod components;
 mod data;
@@ -28,6 +30,8 @@ mod http_faults;
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;
 mod importing;
+mod importing_others;
+mod instructions;
 mod interruption;
 mod judged_runs;
 mod judging;
@@ -35,6 +39,7 @@ mod killed_runs;
 mod languages;
 #[cfg(unix)]
 mod launching;
+mod likelihoods;
 mod locks;
 #[cfg(target_os = "linux")]
 mod machine_limits;

@@ -158,6 +158,47 @@ fn shards_of_two_machines_meet_in_a_bucket() {
     assert!(again.stderr.contains("fetched 0 shards"), "{}", again.stderr);
 }
 
+/// Each machine has a folder of its own, so that only the bucket has the other shards.
+#[test]
+fn shard_that_does_not_belong_to_the_pushed_ones_is_refused() {
+    let (storage, model) = (ObjectServer::start(), Server::answering());
+    let [first, second] = [(); 2].map(|()| workspace(&model));
+    storage.push(&first, "1/2").expect_code(0);
+    let asked = model.requests();
+    let refused = storage.push(&second, "1/3").expect_code(2);
+    let expected =
+        "s3://bucket/team/r belongs to a run of 2 shards, and this is shard 1/3; a run is divided once";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    let push = |further: &[&str]| {
+        let arguments = ["run", "suite.yaml", "--run-id", "r", "--shard", "2/2", "--push", BUCKET];
+        storage.run(&second, &[&arguments[..], further].concat())
+    };
+    // A shard that is done, one that was stopped, and a new one are compared alike.
+    let limited = ["run", "suite.yaml", "--run-id", "r", "--shard", "2/2", "--max-samples", "40"];
+    for has_begun in [false, true] {
+        for (further, expected) in [
+            (&["--max-samples", "40"][..], "--max-samples: none before, 40 now"),
+            (&["--set", "metrics=[contains]"], "config.metrics"),
+        ] {
+            let refused = push(further).expect_code(3);
+            let message = "shard 1/2 of the run was made from other inputs than this one";
+            assert!(refused.stderr.contains(message), "{further:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains(expected), "{further:?}: {}", refused.stderr);
+            if has_begun {
+                break;
+            }
+        }
+        if !has_begun {
+            assert_eq!(model.requests(), asked);
+            second.run(&limited).expect_code(0);
+        }
+    }
+    let keys: Vec<String> = storage.objects.lock().keys().cloned().collect();
+    assert!(keys.iter().all(|key| key.starts_with("team/r/shards/01-of-02/")), "{keys:?}");
+    push(&[]).expect_code(0);
+    storage.merge(&first).expect_code(0);
+}
+
 #[test]
 fn damaged_or_unnamed_shards_are_not_merged() {
     let (storage, model) = (ObjectServer::start(), Server::answering());
@@ -168,6 +209,10 @@ fn damaged_or_unnamed_shards_are_not_merged() {
     storage.objects.lock().get_mut(&key).expect("an object")[0] ^= 1;
     let refused = storage.merge(&reader).expect_code(3);
     assert!(refused.stderr.contains("samples.jsonl"), "{}", refused.stderr);
+    storage.objects.lock().remove(&key).expect("an object");
+    let refused = storage.merge(&reader).expect_code(3);
+    let expected = "samples.jsonl cannot be used: it is gone, and the manifest of its shard names it";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     let unnamed = storage.run(&reader, &["merge", "s3://bucket"]).expect_code(2);
     assert!(unnamed.stderr.contains("names no run"), "{}", unnamed.stderr);
 }

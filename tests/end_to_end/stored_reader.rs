@@ -25,7 +25,7 @@ macro_rules! stored_types {
 stored_types! {
     // manifest.json and config.yaml
     Manifest {
-        format_version: u64, run_id: String, created_at: String, finished_at: Option<String>, host_version: String,
+        format_version: u64, run_id: String, journal_id: String, created_at: String, finished_at: Option<String>, host_version: String,
         status: String, identity: Identity, files: BTreeMap<String, FileDigest>,
     }
     Identity {
@@ -68,7 +68,7 @@ stored_types! {
     }
 
     // The rest of the journal
-    Header { format: String, format_version: u64, run_id: String }
+    Header { format: String, format_version: u64, run_id: String, journal_id: String }
     /// The parts of a line that are not those of a sample.
     JournalLine {
         line: u64, row_digest: String, #[serde(default)] awaits_scores: bool, timing: Option<SampleTiming>,
@@ -82,7 +82,7 @@ stored_types! {
         scoring_ms: f64, scoring_fuel: u64, scored_together: u64,
     }
     #[derive(Default)] Extracted { answer: Option<String> }
-    LineCount { lines: u64 }
+    LineCount { journal_id: String, lines: u64 }
 
     // summary.json
     Summary { format_version: u64, samples: SampleCounts, tasks: Vec<TaskSummary>, metrics: Vec<MetricFigure> }
@@ -169,7 +169,7 @@ impl StoredRun {
         assert_eq!((summary.format_version, timings.format_version), (1, 1));
         let config: Config = serde_yaml::from_slice(&files["config.yaml"]).expect("a suite");
         assert_eq!(config, manifest.identity.config);
-        let mut journal = read_journal(files, &manifest.run_id, &summary);
+        let mut journal = read_journal(files, &manifest, &summary);
         let mut samples: Vec<StoredSample> = from_json_lines(&files["samples.jsonl"]);
         let in_journal = journal.iter_mut().map(|entry| &mut entry.sample);
         in_journal.chain(&mut samples).for_each(|sample| sample.restore(&summary));
@@ -267,16 +267,17 @@ pub(crate) struct JournalSample {
 }
 
 /// Returns the samples of all segments of the journal, tasks in the order of the summary.
-fn read_journal(files: &RunFiles, run_id: &str, summary: &Summary) -> Vec<JournalSample> {
-    let seed = crc32fast::hash(run_id.as_bytes());
+fn read_journal(files: &RunFiles, manifest: &Manifest, summary: &Summary) -> Vec<JournalSample> {
+    let seed = crc32fast::hash(manifest.journal_id.as_bytes());
     let (mut count, mut samples) = (0, BTreeMap::new());
     for segment in (1..).map_while(|number| segment(files, number)) {
         for (line, number) in segment.split_inclusive(|byte| *byte == b'\n').zip(1_u64..) {
             count += 1;
             if number == 1 {
                 let header: Header = from_json(checked(line, 0));
-                let Header { format, format_version, run_id: of_run } = &header;
-                assert_eq!((format.as_str(), *format_version, of_run.as_str()), ("gage-journal", 1, run_id));
+                assert_eq!((header.format.as_str(), header.format_version), ("gage-journal", 1));
+                let ids = (&manifest.run_id, &manifest.journal_id);
+                assert_eq!((&header.run_id, &header.journal_id), ids);
                 continue;
             }
             let json = checked(line, seed);
@@ -289,7 +290,9 @@ fn read_journal(files: &RunFiles, run_id: &str, summary: &Summary) -> Vec<Journa
     let recorded = &files["journal/recorded"];
     let slots = [0_usize, 4096].map(|offset| {
         let slot = recorded[offset..].split_inclusive(|byte| *byte == b'\n').next().expect("a slot");
-        from_json::<LineCount>(checked(slot, seed)).lines
+        let count: LineCount = from_json(checked(slot, 0));
+        assert_eq!(count.journal_id, manifest.journal_id);
+        count.lines
     });
     assert!(slots.iter().all(|lines| *lines <= count), "{slots:?} lines were recorded, {count} are there");
     samples.into_values().collect()

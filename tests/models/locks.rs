@@ -23,13 +23,15 @@ fn missing_pinned_file_is_named_with_its_lock() {
     let backend = "type: llama_cpp\n    config: {model_path: '${config_dir}/../model.gguf', slots: 1, default_params: {max_new_tokens: 2}}";
     write_suite(&workspace, backend, "");
     workspace.write("config/data/labels.txt", "0\n".repeat(40));
-    let labels = "    params:\n      labels_path: ${config_dir}/../data/labels.txt\n";
-    let suite = workspace.read("config/custom/words.yaml").replace("    params:\n", labels);
+    workspace.write("config/data/shots.jsonl", "{\"question\": \"solved\"}\n");
+    let keys = "    params:\n      labels_path: ${config_dir}/../data/labels.txt\n      few_shot: {path: '${config_dir}/../data/shots.jsonl', count: 1}\n";
+    let suite = workspace.read("config/custom/words.yaml").replace("    params:\n", keys);
     workspace.write("config/custom/words.yaml", suite);
     freeze(&workspace);
     for (file, field) in [
         ("config/data/rows.jsonl", "datasets.rows.digest"),
         ("config/data/labels.txt", "datasets.rows.labels.digest"),
+        ("config/data/shots.jsonl", "datasets.rows.few_shot.digest"),
         ("config/data/tokenizer_config.json", "datasets.rows.chat_template"),
         ("config/custom/words.wasm", "plugins.words.digest"),
         ("config/model.gguf", "backends.model.details.file_digest"),

@@ -21,6 +21,7 @@ mod openai_http;
 mod reply_media;
 mod role_models;
 mod text_generation;
+mod trailing_space;
 
 pub use api::{
     ACCEPTED_MEDIA_FACT, Backend, BackendError, BackendErrorKind, BackendInfo, CHAT_TEMPLATE_FACT,

@@ -1,5 +1,5 @@
-//! `openai_http`: any server with the OpenAI chat completions API. An already rendered prompt is sent to the older
-//! `completions` API, which applies no template.
+//! `openai_http`: any server with the OpenAI chat completions API. A prompt that is already rendered, or
+//! that needs no template, is sent to the older `completions` API, which applies none.
 
 mod embeddings;
 mod lenient;
@@ -10,17 +10,20 @@ mod request;
 mod stream;
 
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, EmbedOutput, EmbedRequest,
-    GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
+    RequestTiming, RollingOutput, RollingRequest,
 };
 use crate::conversation::{info_of, plain_prompt};
 use crate::http::{HttpCall, HttpClient, Refusal, ResponseParser, bearer};
 use crate::open_error::OpenError;
 use crate::open_options::OpenOptions;
+use crate::trailing_space;
 use async_trait::async_trait;
 use futures::future::try_join_all;
-use gage_config::HttpBackendConfig;
-use gage_core::{FinishReason, ModelOutput, Object, Usage};
+use gage_config::{HttpBackendConfig, LikelihoodSource, ServerTemplate};
+use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, Usage};
+use likelihood::ScoredTokens;
 use stream::ChatReader;
 
 /// Client of one server.
@@ -42,9 +45,13 @@ impl OpenAiHttp {
         let capabilities = Capabilities {
             generate: true,
             loglikelihood: config.openai.loglikelihood.is_some(),
-            rolling_loglikelihood: false,
+            rolling_loglikelihood: config.openai.loglikelihood.is_some(),
             embeddings: true,
-            media: MediaSupport::Everything,
+            media: match config.openai.chat_template {
+                ServerTemplate::Model => MediaSupport::Everything,
+                // A text holds no media.
+                ServerTemplate::None => MediaSupport::Nothing,
+            },
         };
         let info = info_of(&config, capabilities);
         let (recording, batch) = (shared.recording.clone(), shared.batch.clone());
@@ -56,6 +63,42 @@ impl OpenAiHttp {
             http,
             info,
         })
+    }
+
+    /// Returns the way in which the server returns log-probabilities of a prompt.
+    fn likelihood_source(&self) -> Result<LikelihoodSource, BackendError> {
+        self.http.config().openai.loglikelihood.ok_or_else(|| {
+            let message = "openai_http needs a server that returns log-probabilities of the prompt: set \
+                           `loglikelihood: echo` or `loglikelihood: prompt_logprobs`";
+            BackendError::new(BackendErrorKind::Unsupported, message)
+        })
+    }
+
+    /// Scores a text after a prompt, from the character `unscored` on.
+    async fn scored(
+        &self,
+        id: &str,
+        source: LikelihoodSource,
+        prompt: &str,
+        unscored: usize,
+        continuation: &Continuation,
+    ) -> Result<Reply<ScoredTokens>, BackendError> {
+        let text = format!("{prompt}{}", continuation.text);
+        let body = likelihood::body_of(&text, source, self.http.config());
+        let asked = likelihood::LikelihoodRequest {
+            source,
+            text: &text,
+            characters: text.chars().count(),
+            prompt_characters: unscored,
+            continuation,
+        };
+        let call = HttpCall::new(id, &self.completions, &body, Some(1))?;
+        let parser = ResponseParser { remedy: likelihood::remedy, ..ResponseParser::plain() };
+        self.http.call(&call, || likelihood::LikelihoodReader(&asked), parser).await
+    }
+
+    fn has_no_template(&self) -> bool {
+        self.http.config().openai.chat_template == ServerTemplate::None
     }
 
     /// Returns the answer of a request that a server's content filter blocked before generation, as Azure's does.
@@ -78,6 +121,9 @@ impl Backend for OpenAiHttp {
 
     async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         request::check_files(&request)?;
+        if self.has_no_template() {
+            request::leave_template_out(&mut request)?;
+        }
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
         let (id, place) = (std::mem::take(&mut request.id), request.place.take());
         let body = request::Body::new(&request, self.http.config());
@@ -100,29 +146,15 @@ impl Backend for OpenAiHttp {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        let Some(source) = self.http.config().openai.loglikelihood else {
-            let message = "openai_http needs a server that returns log-probabilities of the prompt: set \
-                           `loglikelihood: echo` or `loglikelihood: prompt_logprobs`";
-            return Err(BackendError::new(BackendErrorKind::Unsupported, message));
-        };
+        let source = self.likelihood_source()?;
         if request.prompt.is_none() && request.messages.iter().any(gage_core::Message::has_media) {
             return Err(crate::conversation::unsupported("completions", "media"));
         }
         let prompt = request.prompt.unwrap_or_else(|| plain_prompt(&request.messages));
+        let unscored = trailing_space::unscored(&prompt).chars().count();
         let asked = request.continuations.into_iter().map(|continuation| {
             let (prompt, id) = (&prompt, &request.id);
-            async move {
-                let text = format!("{prompt}{}", continuation.text);
-                let body = likelihood::body_of(&text, source, self.http.config());
-                let asked = likelihood::LikelihoodRequest {
-                    source,
-                    characters: text.chars().count(),
-                    prompt_characters: prompt.chars().count(),
-                    continuation: &continuation,
-                };
-                let call = HttpCall::new(id, &self.completions, &body, Some(1))?;
-                self.http.call(&call, || likelihood::LikelihoodReader(&asked), ResponseParser::plain()).await
-            }
+            async move { self.scored(id, source, prompt, unscored, &continuation).await }
         });
         let replies = try_join_all(asked).await?;
         let mut timing = RequestTiming::default();
@@ -138,6 +170,20 @@ impl Backend for OpenAiHttp {
             })
             .collect();
         Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
+    }
+
+    async fn rolling_loglikelihood(
+        &self,
+        request: RollingRequest,
+    ) -> Result<Reply<RollingOutput>, BackendError> {
+        let source = self.likelihood_source()?;
+        let start = self.http.config().openai.text_start.as_deref().unwrap_or_default();
+        let byte_count = u64::try_from(request.text.len()).unwrap_or(u64::MAX);
+        let text = Continuation { id: String::new(), text: request.text };
+        let reply = self.scored(&request.id, source, start, start.chars().count(), &text).await?;
+        let ContinuationScore { logprob, token_count, .. } = reply.output.score;
+        let output = RollingOutput { logprob, token_count: u64::from(token_count), byte_count };
+        Ok(Reply { output, timing: reply.timing })
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {

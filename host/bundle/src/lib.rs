@@ -1,10 +1,10 @@
 //! The first-party plugins: components built from `plugins/` when this crate is built, and
-//! carried in the program, so that it runs from one file.
+//! carried in the program, so that it runs from one file. A large one is a file of the installation.
 //!
 //! Data only. Imports `gage-plugin` for the shape of an entry; the program hands the list to
 //! the registry.
 
-use gage_plugin::{BundledComponent, World};
+use gage_plugin::{BundledComponent, OptionalComponent, World};
 
 macro_rules! component {
     ($name:literal, $world:expr, $members:expr) => {
@@ -40,7 +40,13 @@ pub const COMPONENTS: &[BundledComponent] = &[
     component!(
         "choice",
         World::Metric,
-        &["multi_choice_accuracy", "mmmu_accuracy", "loglikelihood_accuracy", "docvqa_anls"]
+        &[
+            "multi_choice_accuracy",
+            "mmmu_accuracy",
+            "loglikelihood_accuracy",
+            "answer_probability",
+            "docvqa_anls"
+        ]
     ),
     component!(
         "extract",
@@ -62,6 +68,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
         World::DocHook,
         &["visual_from_field", "audio_from_field", "text_from_field", "embed_local_message_images"]
     ),
+    component!("instruction", World::Metric, &["ifeval"]),
     component!("judge", World::Judge, &["verdict", "json_verdict", "grade", "rubric", "pairwise"]),
     component!("list", World::Metric, &["list_overlap"]),
     component!("math", World::Metric, &["math_equal"]),
@@ -69,7 +76,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
     component!(
         "overlap",
         World::Metric,
-        &["reference_rouge", "rouge_l", "bleu", "chrf", "token_f1", "squad"]
+        &["reference_rouge", "rouge_l", "bleu", "chrf", "token_f1", "squad", "drop"]
     ),
     component!(
         "preprocess",
@@ -109,17 +116,33 @@ pub const COMPONENTS: &[BundledComponent] = &[
             "ranking",
             "pass_at_k",
             "brier",
+            "greedy_match",
         ]
     ),
     BundledComponent {
         is_internal: true,
-        ..component!("template", World::RoleAdapter, &["chat_template", "prompt"])
+        ..component!("template", World::RoleAdapter, &["chat_template", "fields", "prompt"])
     },
-    component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
+    component!(
+        "text",
+        World::Metric,
+        &["exact_match", "extracted_match", "contains", "regex_match", "text_length"]
+    ),
     component!("timing", World::Metric, &["latency"]),
     component!("tools", World::RoleAdapter, &["context_from_field", "tool_table"]),
     component!("trajectory", World::Metric, &["trajectory_match"]),
 ];
+
+/// Components that may be installed beside the program. `tests/end_to_end/code_execution.rs` compares each with its file.
+pub const OPTIONAL_COMPONENTS: &[OptionalComponent] = &[OptionalComponent {
+    name: "python_tests",
+    world: World::Metric,
+    members: &["python_tests"],
+    description: include_str!("../descriptions/python_tests.json"),
+    remedy: "it runs programs that models write, and is a file of its own because of its size; the wheel and the archive \
+             contain it; in a clone, `make python-runner` builds it beside the programs of `make release`, and `make \
+             install` installs it with them",
+}];
 
 #[cfg(test)]
 mod tests {

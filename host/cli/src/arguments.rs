@@ -24,6 +24,7 @@ mod resume;
 mod samples;
 mod score;
 mod suite;
+mod suites;
 mod view;
 
 pub(crate) use budget::BudgetArguments;
@@ -36,7 +37,7 @@ pub(crate) use demo::DemoArguments;
 pub(crate) use export::ExportArguments;
 use gage_core::{Outcome, Shard};
 use gage_storage::{ObjectUrl, StorageError};
-pub(crate) use import::{ImportCommand, ImportGageArguments};
+pub(crate) use import::{ImportCommand, ImportInspectArguments, ImportSuiteArguments};
 pub(crate) use judge::{CalibrateArguments, JudgeCommand};
 pub(crate) use launch::{LaunchArguments, LaunchCommand, LaunchStorage};
 pub(crate) use merge::MergeArguments;
@@ -66,6 +67,7 @@ pub(crate) use suite::{
     RunsGcArguments, RunsRepairArguments, RunsShowArguments, RunsStatusArguments, RunsTrendArguments,
     VerifyArguments,
 };
+pub(crate) use suites::{SuitesCommand, SuitesListArguments, SuitesShowArguments, as_eval};
 pub(crate) use view::ViewArguments;
 
 /// Default filter of logs: warnings, except llama.cpp's about model files.
@@ -109,6 +111,11 @@ pub(crate) enum Command {
     New(NewSuiteArguments),
     /// Run a suite, and write a run folder.
     Run(Box<RunArguments>),
+    /// Run a ready suite, such as gsm8k, with a model.
+    Eval(Box<RunArguments>),
+    /// List the ready suites, and print their cards.
+    #[command(subcommand)]
+    Suites(SuitesCommand),
     /// Score the answers of a run again, with other metrics, newer plugins or other judges.
     Score(Box<ScoreArguments>),
     /// Make one run from its shards, which `run --shard` wrote.

@@ -41,6 +41,7 @@ mod sent_requests;
 mod setup;
 mod shard_warnings;
 mod signals;
+pub(crate) mod suites;
 pub(crate) mod validate;
 pub(crate) mod verify;
 pub(crate) mod view;

@@ -7,7 +7,7 @@ mod help;
 mod legacy_variables;
 mod old_options;
 
-use crate::arguments::{Arguments, Command as Given, default_suite};
+use crate::arguments::{Arguments, Command as Given, as_eval, default_suite};
 use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
@@ -128,6 +128,7 @@ pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
     let has_default = default_suite().is_some();
     let with_suite = |command: Command| match command.get_name() {
         "run" => help::with_usual_options(requiring_suite(command, &["resume"], has_default)),
+        "eval" => help::with_usual_options(requiring_suite(as_eval(command), &[], false)),
         "lock" => requiring_suite(command, &["update"], has_default),
         "validate" | "plan" => requiring_suite(command, &[], has_default),
         "launch" => command.mut_subcommands(|engine| requiring_suite(engine, &[], has_default)),

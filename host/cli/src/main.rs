@@ -29,6 +29,8 @@ fn execute(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => commands::demo::execute(&demo),
         Command::New(new) => commands::new::execute(&new),
         Command::Run(run) => commands::run::execute(*run),
+        Command::Eval(run) => commands::suites::evaluate(*run),
+        Command::Suites(suites) => commands::suites::execute(&suites),
         Command::Score(score) => commands::score::execute(&score),
         Command::Merge(merge) => commands::merge::execute(&merge),
         Command::Metrics(metrics) => commands::metrics::execute(metrics),

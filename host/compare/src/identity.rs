@@ -192,9 +192,12 @@ impl<'r> Identity<'r> {
         let entry = listed.and_then(|all| all.iter().find(|entry| entry["dataset_id"] == dataset_id));
         let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
         remove(&mut params, &PLACE_KEYS);
-        // The digest of a row covers its label.
+        if let Some(few_shot) = params.get_mut("few_shot") {
+            remove(few_shot, &PLACE_KEYS);
+        }
+        // The digest of a row covers its label, but not its examples.
         let content = self.run.datasets.get(dataset_id).map(|content| match self.has_rows {
-            true => json!({"chat_template": content.chat_template}),
+            true => json!({"chat_template": content.chat_template, "few_shot": content.few_shot}),
             false => json!(content),
         });
         json!({"content": content, "params": params})

@@ -15,6 +15,7 @@ pub mod plugin_call;
 pub mod pricing;
 pub mod prompt;
 pub mod role;
+mod sample_path;
 pub mod sampling;
 pub mod step;
 pub mod step_order;

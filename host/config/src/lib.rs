@@ -33,7 +33,7 @@ pub use elements::backend::answers::{AnswerMatch, AnswersConfig};
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
     ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpRetry,
-    KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, TokenLimitName,
+    KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, ServerTemplate, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
@@ -44,8 +44,9 @@ pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};
 pub use elements::dataset::{
-    DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
-    PreprocessSpec, loader_of_file,
+    DataSource, DatasetSpec, ExamplePick, FEW_SHOT_FIELD, FewShotSpec, FieldSpec, FileFormat, FilesSpec,
+    HookKind, HookSpec, HubSpec, HubSubsets, MediaSpec, OnInvalid, PoolSource, PreprocessSpec, SUBSET_FIELD,
+    loader_of_file,
 };
 pub use elements::embed_step::EmbedStep;
 pub use elements::gate::{GateSpec, SubScoreGate};

@@ -286,7 +286,7 @@ pub fn load_document(
     for text in others {
         overrides::apply(&mut root, text, environment, problems);
     }
-    short_form::add_defaults(&mut root);
+    short_form::add_defaults(&mut root, problems);
     let mut config = read(&root, purpose, problems)?;
     if !problems.check_resources(purpose) {
         return None;

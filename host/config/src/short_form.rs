@@ -1,6 +1,7 @@
 //! The short form of a suite: `model` or `answers`, `prompt`, datasets that are only a file, a single metric, and no steps.
 //! It is rewritten to the long form before anything is read, so that everything else knows one form.
 
+mod chat_template;
 mod choice;
 mod datasets;
 mod given_answers;
@@ -22,7 +23,7 @@ pub(crate) use choice::{apply as apply_choice, is_choice, keep_first, keep_one};
 pub fn expand_short_form(root: &mut Node, environment: Option<&Environment<'_>>, problems: &mut Problems) {
     keep_one(root, problems);
     rewrite(root, environment, problems);
-    add_defaults(root);
+    add_defaults(root, problems);
 }
 
 /// Replaces `model`, `answers`, `prompt` and short datasets.
@@ -43,8 +44,8 @@ pub(crate) fn rewrite(root: &mut Node, environment: Option<&Environment<'_>>, pr
     }
 }
 
-/// Adds the version, the kind and the steps of a suite that has none.
-pub(crate) fn add_defaults(root: &mut Node) {
+/// Adds the version, the kind and the steps of a suite that has none, and the chat template that it wants.
+pub(crate) fn add_defaults(root: &mut Node, problems: &mut Problems) {
     if !is_suite(root) {
         return;
     }
@@ -60,6 +61,7 @@ pub(crate) fn add_defaults(root: &mut Node) {
             }
         }
     }
+    chat_template::apply(root, problems);
     steps::add(root);
 }
 

@@ -1,8 +1,8 @@
 //! The basic types of an evaluation and their rules: the [`Sample`], outputs of models and scorers, and
 //! possible outcomes.
 //!
-//! No I/O except for checks of the machine and of pinned files, and the opening of [files that others may have
-//! written](foreign_file). No async, and nothing about how a run is executed. Every other crate of the workspace may depend
+//! No I/O except for checks of the machine, of this installation and of pinned files, and the opening of [files that
+//! others may have written](foreign_file). No async, and nothing about how a run is executed. Every other crate of the workspace may depend
 //! on this one; it depends on none of them.
 
 mod answer;
@@ -16,6 +16,7 @@ mod fields;
 mod file_fingerprint;
 pub mod foreign_file;
 mod free_resources;
+mod installation;
 mod json_decode;
 mod json_encode;
 mod json_view;
@@ -52,6 +53,7 @@ pub use field_value::{FieldValue, TypedValue};
 pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
 pub use free_resources::{ensure_file_descriptors, ensure_threads};
+pub use installation::{installation_folders, installation_folders_of};
 pub use json_decode::depth::is_nested_deeper;
 pub use json_decode::last_member;
 pub use json_decode::values::{
@@ -65,7 +67,8 @@ pub use long_integers::quote_long_integers;
 pub use ordered_workers::OrderedWorkers;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{
-    ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
+    ContinuationScore, FinishReason, JUDGE_CLOCK, ModelOutput, RollingScore, TIMING_KEYS, Usage,
+    split_trailing_space, word_count,
 };
 pub use pinned_files::{ChangedFile, FileUse, PinnedFile, PinnedFiles, SeenFile};
 pub use quiet_panic::{panic_is_caught, without_panic};

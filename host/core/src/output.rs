@@ -73,11 +73,19 @@ pub struct RollingScore {
     pub word_count: u64,
 }
 
+/// Returns whether a character is white space. Python treats the four ASCII separators as such.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
+}
+
+/// Splits a text before the white space at its end, which is what Python's `str.rstrip` removes.
+pub fn split_trailing_space(text: &str) -> (&str, &str) {
+    text.split_at(text.trim_end_matches(is_space).len())
+}
+
 /// Counts the words of a text like lm-evaluation-harness: the pieces between runs of white space. White space
 /// at either end adds an empty piece (`len(re.split(r"\s+", text))`).
 pub fn word_count(text: &str) -> u64 {
-    // Python treats the four ASCII separators as white space.
-    let is_space = |character: char| character.is_whitespace() || ('\x1c'..='\x1f').contains(&character);
     let mut was_space = false;
     let mut words = 1;
     for character in text.chars() {

@@ -7,7 +7,7 @@ use gage_core::foreign_file::{self, FileLimit};
 use gage_record::{DatasetFile, DatasetIdentity, FileDigest};
 
 /// Pins the files to their present content. Returns their digests and sizes, in the form of [`of_files`], and those
-/// of the `labels` file, if any.
+/// of the labels and the examples, if any.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -23,6 +23,10 @@ pub(crate) fn pin(source: &mut RowSource) -> Result<DatasetIdentity, DataError> 
     if let Some(labels) = &mut source.labels {
         identity.labels = Some(pin_file(&mut labels.file)?);
     }
+    if let Some(few_shot) = &mut source.few_shot {
+        let files = few_shot.pools.iter_mut().flat_map(|pool| pool.files.iter_mut());
+        identity.few_shot = Some(joint_digest(files.map(pin_file).collect::<Result<Vec<_>, DataError>>()?));
+    }
     Ok(identity)
 }
 
@@ -31,10 +35,9 @@ pub(crate) fn pin(source: &mut RowSource) -> Result<DatasetIdentity, DataError> 
 /// # Errors
 /// When a file cannot be opened.
 pub(crate) fn sizes(source: &RowSource) -> Result<DatasetIdentity, DataError> {
-    let labels = source.labels.as_ref().map(|labels| &labels.file);
+    let beside = source.files_beside().map(|file| (file, false));
     let mut sum = 0;
-    for (file, counts) in source.files.iter().map(|file| (file, true)).chain(labels.map(|file| (file, false)))
-    {
+    for (file, counts) in source.files.iter().map(|file| (file, true)).chain(beside) {
         let opened = foreign_file::open_named(&file.path, FileLimit::NONE);
         let metadata = opened.and_then(|opened| opened.metadata());
         let bytes = metadata.map_err(|error| DataError::unreadable(file, error))?.len();
@@ -58,6 +61,19 @@ pub(crate) fn of_files<'f>(files: impl ExactSizeIterator<Item = (&'f str, Digest
     }
     let digest = Digest::of_bytes(lines.as_bytes()).to_string();
     DatasetIdentity { files: list, digest: Some(digest), bytes: sum, ..DatasetIdentity::default() }
+}
+
+/// Returns the digest and size of the only file. For several files, returns the digest of the lines of their digests, and
+/// the sum of the bytes.
+pub(crate) fn joint_digest(files: Vec<FileDigest>) -> FileDigest {
+    match files.as_slice() {
+        [only] => *only,
+        _ => {
+            let lines: String = files.iter().map(|file| format!("{}\n", file.digest.hex())).collect();
+            let bytes = files.iter().map(|file| file.bytes).sum();
+            FileDigest { digest: Digest::of_bytes(lines.as_bytes()), bytes }
+        }
+    }
 }
 
 /// Pins one file to its present content. Returns its digest and size.

@@ -1,17 +1,18 @@
 //! Location of a dataset's files: next to the suite, or in the cache of a hub. The files are checked against the
 //! digests that the suite states.
 
+mod from_hub;
+
 use crate::filter::Filter;
-use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, LazyHubFiles};
+use crate::hub::{HubError, HubProgress, LazyHubFiles};
 use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, check_unchanged, open};
-use crate::source::{DataFile, FormatOptions, LabelsFile, RowSource};
-use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec, Permissions};
-use gage_record::DatasetIdentity;
+use crate::source::{DataFile, FewShotSource, FormatOptions, LabelsFile, PoolFiles, RowSource, files_of};
+use gage_config::{DataSource, DatasetSpec, FileFormat, FilesSpec, Permissions, PoolSource};
+use gage_record::{DatasetIdentity, FileDigest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use url::Url;
 
 /// Options for locating datasets.
 pub struct LocateOptions<'o> {
@@ -95,10 +96,10 @@ impl LocateError {
     pub fn key(&self, spec: &DatasetSpec) -> &'static str {
         match self {
             LocateError::Digest { key, .. } => key,
-            LocateError::Data(error) if error.is_of_labels(spec.labels_path.as_deref()) => "labels_path",
+            LocateError::Data(error) => error.key(spec),
             LocateError::Hub(error) => error.key(),
             LocateError::Endpoint { .. } => "endpoint",
-            LocateError::Data(_) | LocateError::Changed { .. } | LocateError::NoCache => match spec.source {
+            LocateError::Changed { .. } | LocateError::NoCache => match spec.source {
                 DataSource::Files(_) => "path",
                 DataSource::Hub(_) => "hub_id",
             },
@@ -133,8 +134,7 @@ impl LocatedFiles {
     /// # Errors
     /// [`DataError::Changed`] for the first one that did.
     pub fn check_unchanged(&self) -> Result<(), DataError> {
-        let labels = self.source.labels.as_ref().map(|labels| &labels.file);
-        check_unchanged(self.source.files.iter().chain(labels))
+        check_unchanged(self.source.files.iter().chain(self.source.files_beside()))
     }
 
     /// Returns the media store of its Samples.
@@ -185,7 +185,9 @@ pub fn locate(
     let located = match &spec.source {
         DataSource::Files(_) => {
             let mut source = source_of_files(spec);
-            let are_wanted = options.with_digests || spec.sha256.is_some() || spec.labels_sha256.is_some();
+            let is_stated = spec.sha256.is_some() || spec.labels_sha256.is_some();
+            let of_examples = spec.few_shot.as_ref().is_some_and(|few_shot| few_shot.sha256.is_some());
+            let are_wanted = options.with_digests || is_stated || of_examples;
             let identity = match are_wanted {
                 true => crate::digests::pin(&mut source)?,
                 false => crate::digests::sizes(&source)?,
@@ -193,14 +195,17 @@ pub fn locate(
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
             LocatedFiles { shown: spec.shown_source(), identity, source, folder, beside: None }
         }
-        DataSource::Hub(hub) => fetch(spec, hub, options, permissions)?,
+        DataSource::Hub(hub) => from_hub::fetch(spec, hub, options, permissions)?,
     };
     let identity = &located.identity;
     let labels = located.source.labels.as_ref().map(|labels| labels.file.shown.as_str()).unwrap_or_default();
-    let of_labels = identity.labels.map(|labels| labels.digest.to_string());
+    let hex = |file: FileDigest| file.digest.to_string();
+    let (of_labels, of_examples) = (identity.labels.map(hex), identity.few_shot.map(hex));
+    let wanted_of_examples = spec.few_shot.as_ref().and_then(|few_shot| few_shot.sha256.as_ref());
     for (key, wanted, found, shown) in [
-        ("sha256", &spec.sha256, identity.digest.as_deref(), located.shown.as_str()),
-        ("labels_sha256", &spec.labels_sha256, of_labels.as_deref(), labels),
+        ("sha256", spec.sha256.as_ref(), identity.digest.as_deref(), located.shown.as_str()),
+        ("labels_sha256", spec.labels_sha256.as_ref(), of_labels.as_deref(), labels),
+        ("few_shot", wanted_of_examples, of_examples.as_deref(), "the examples of `few_shot`"),
     ] {
         let Some(wanted) = wanted else { continue };
         let found = found.unwrap_or_default();
@@ -241,12 +246,41 @@ pub fn check(spec: &DatasetSpec) -> Result<(), DataError> {
     }
 }
 
+/// Returns the digest and size of files with examples. For several files, returns the digest of the lines of their digests,
+/// and the sum of the bytes.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn few_shot_digest(files: &FilesSpec) -> Result<FileDigest, DataError> {
+    let mut files = files_of(files);
+    let digests = files.iter_mut().map(crate::digests::pin_file).collect::<Result<Vec<_>, DataError>>()?;
+    Ok(crate::digests::joint_digest(digests))
+}
+
 fn source_of_files(spec: &DatasetSpec) -> RowSource {
     let DataSource::Files(files) = &spec.source else { return RowSource::new(FileFormat::Jsonl, Vec::new()) };
     let options = FormatOptions { columns: files.columns.clone(), records: files.records.clone() };
-    let both = files.paths.iter().zip(&files.shown);
-    let listed = both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect();
-    RowSource { options, labels: labels_of(spec), ..RowSource::new(files.format, listed) }
+    let pool = spec.few_shot.as_ref().and_then(|few_shot| match &few_shot.pool {
+        PoolSource::Files(pool) => Some(PoolFiles {
+            files: files_of(pool),
+            format: pool.format,
+            is_of_rows: pool.paths == files.paths,
+        }),
+        PoolSource::Split(_) => None,
+    });
+    let few_shot = few_shot_of(spec, pool.into_iter().collect());
+    RowSource { options, labels: labels_of(spec), few_shot, ..RowSource::new(files.format, files_of(files)) }
+}
+
+/// Returns how the examples of a dataset are picked from its pools.
+fn few_shot_of(spec: &DatasetSpec, pools: Vec<PoolFiles>) -> Option<FewShotSource> {
+    spec.few_shot.as_ref().map(|few_shot| FewShotSource {
+        pools,
+        count: few_shot.count,
+        by: few_shot.by.clone(),
+        pick: few_shot.pick,
+        seed: few_shot.seed,
+    })
 }
 
 fn labels_of(spec: &DatasetSpec) -> Option<LabelsFile> {
@@ -261,101 +295,4 @@ fn folder_of(file: Option<&Path>) -> (PathBuf, String) {
         Some(folder) => (folder.to_owned(), folder.display().to_string()),
         None => (PathBuf::from("."), String::new()),
     }
-}
-
-fn fetch(
-    spec: &DatasetSpec,
-    hub: &HubSpec,
-    options: &LocateOptions<'_>,
-    permissions: &Permissions,
-) -> Result<LocatedFiles, LocateError> {
-    let endpoint = Url::parse(&hub.endpoint).map_err(|error| LocateError::Endpoint {
-        endpoint: hub.endpoint.clone(),
-        message: error.to_string(),
-    })?;
-    let cache = options.cache_folder.ok_or(LocateError::NoCache)?.to_owned();
-    let wanted = HubSource {
-        kind: HubKind::Dataset,
-        name: hub.hub_id.clone(),
-        revision: hub.revision.clone(),
-        subset: hub.subset.clone(),
-        split: hub.split.clone(),
-        data_files: hub.data_files.clone(),
-        endpoint,
-        token: hub.token.clone(),
-        offline: hub.offline || options.is_offline,
-        cache,
-        timings: HubTimings::default(),
-        permissions: permissions.clone(),
-    };
-    let fetched = hub::fetch(&wanted, options.progress, options.is_cancelled)?;
-    let format = format_of(&fetched, hub)?;
-    let mut files: Vec<DataFile> = fetched
-        .files
-        .iter()
-        .map(|file| DataFile::shown_as(file.local.clone(), format!("{}/{}", fetched.name, file.path)))
-        .collect();
-    if options.with_digests || spec.sha256.is_some() {
-        pin_fetched(&fetched, &mut files)?;
-    }
-    let mut source = RowSource { labels: labels_of(spec), ..RowSource::new(format, files) };
-    let mut identity = crate::digests::of_files(
-        fetched.files.iter().map(|file| (file.path.as_str(), file.digest, file.bytes)),
-    );
-    if let Some(labels) = &mut source.labels {
-        identity.labels = Some(crate::digests::pin_file(&mut labels.file)?);
-    }
-    identity.hub_id = Some(fetched.name.clone());
-    identity.commit = Some(fetched.commit.clone());
-    // Media are next to the file that names them; their path on this machine is not shown.
-    let first = fetched.files.first();
-    let shown_folder = match first.and_then(|file| file.path.rsplit_once('/')) {
-        Some((folder, _)) => format!("{}/{folder}", fetched.name),
-        None => fetched.name.clone(),
-    };
-    let folder = (folder_of(first.map(|file| file.local.as_path())).0, shown_folder);
-    let root = first.and_then(|file| file.local.ancestors().nth(file.path.split('/').count()));
-    let beside = match root {
-        Some(root) => Some((Arc::new(LazyHubFiles::of(&wanted, &fetched)?), root.to_owned())),
-        None => None,
-    };
-    Ok(LocatedFiles {
-        shown: format!("{} at {}", hub.shown(), fetched.commit),
-        identity,
-        source,
-        folder,
-        beside,
-    })
-}
-
-fn format_of(fetched: &hub::HubDataset, hub: &HubSpec) -> Result<FileFormat, HubError> {
-    match fetched.format {
-        HubFormat::Jsonl => Ok(FileFormat::Jsonl),
-        HubFormat::Json => Ok(FileFormat::Json),
-        HubFormat::Csv => Ok(FileFormat::Csv),
-        HubFormat::Tsv => Ok(FileFormat::Tsv),
-        HubFormat::Parquet => Ok(FileFormat::Parquet),
-        HubFormat::Gguf => {
-            let message = format!("'{}' has models, and no rows", hub.hub_id);
-            Err(HubError::Choice { key: "hub_id", message })
-        }
-    }
-}
-
-/// Pins the files of a hub, and checks that they still have the digests they were fetched with. The cache itself
-/// compares only size and time.
-fn pin_fetched(fetched: &hub::HubDataset, files: &mut [DataFile]) -> Result<(), LocateError> {
-    for (file, local) in fetched.files.iter().zip(files) {
-        let (found, _) = local.pin().map_err(|error| DataError::unreadable(local, error))?;
-        if found != file.digest {
-            let (found, fetched) = (found.to_string(), file.digest.to_string());
-            return Err(LocateError::Changed {
-                shown: local.shown.clone(),
-                file: local.path.clone(),
-                found,
-                fetched,
-            });
-        }
-    }
-    Ok(())
 }

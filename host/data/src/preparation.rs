@@ -1,10 +1,12 @@
 //! Preparation of Samples from rows: conversion by components, validation, hooks, media, and the prompt if a
 //! tokenizer renders it.
 
+mod additions;
 mod batch;
 mod hooks;
 mod prompts;
 
+use crate::examples::ExamplePool;
 use crate::loader::MAX_ROW_VALUES;
 use crate::media::MediaStore;
 use crate::rejection::Rejection;
@@ -12,7 +14,7 @@ use crate::row::Row;
 use batch::Batch;
 use gage_core::{AnswerProblem, OptionDisplay, Sample, parse_json};
 use gage_plugin::{DocHook, Preprocessor};
-use gage_template::{ROW_KEY, TokenizerTemplate};
+use gage_template::{FieldExpressions, ROW_KEY, TokenizerTemplate};
 use std::sync::Arc;
 
 /// A row prepared for the run.
@@ -74,6 +76,8 @@ impl SampleProjection for HasMedia {
 
 /// Converts the rows of a dataset into Samples. Keeps no state between rows, so any number of threads may use it.
 pub struct Preparation {
+    /// Computes fields of the rows, before the preprocessors.
+    pub fields: Option<Arc<FieldExpressions>>,
     /// Preprocessors, applied in order.
     pub chain: Vec<Arc<Preprocessor>>,
     /// Provides the messages of each Sample.
@@ -99,15 +103,22 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Prepares rows: one result for each, in order, with the kept part of its Sample. IDs are as in the rows; see
-    /// `IdDeduplicator`. `None` if it was stopped while waiting for media.
-    pub fn prepare<K: SampleProjection>(
+    /// Prepares rows: one result for each, in order, with the kept part of its Sample. Their examples are in the pool. IDs
+    /// are as in the rows; see `IdDeduplicator`. `None` if it was stopped while waiting for media.
+    pub(crate) fn prepare<K: SampleProjection>(
         &self,
         rows: Vec<Row>,
+        pool: Option<&ExamplePool>,
         keep: &impl Fn(Arc<Sample>) -> K,
         is_stopped: &dyn Fn() -> bool,
     ) -> Option<Vec<PreparedSample<K>>> {
         let mut batch = Batch::new(rows, &self.dataset_id, &self.files);
+        if let Some(fields) = &self.fields {
+            additions::compute_fields(&mut batch, fields);
+        }
+        if let Some(pool) = pool {
+            additions::add_examples(&mut batch, pool, self.fields.as_deref());
+        }
         for preprocessor in &self.chain {
             batch.convert(preprocessor);
         }

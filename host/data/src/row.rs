@@ -1,9 +1,10 @@
 //! A row of a dataset, before conversion.
 
 use crate::source::DataFile;
+use crate::source::files_of;
+use gage_config::{DataSource, DatasetSpec, FilesSpec, PoolSource};
 use gage_core::{ChangedFile, Digest, ResourceShortage};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// Number of characters of a broken row that are kept.
 const MAX_SHOWN_CHARACTERS: usize = 2_000;
@@ -39,6 +40,8 @@ pub struct Row {
     pub place: RowPosition,
     /// Text of a JSON object, or the problem of the row.
     pub body: Result<String, RowProblem>,
+    /// Indices of its examples in the pool.
+    pub examples: Vec<u32>,
 }
 
 impl Row {
@@ -140,6 +143,14 @@ pub enum DataError {
         /// Number of lines.
         lines: u64,
     },
+    /// The examples of `few_shot` cannot be used.
+    #[error("the examples of `few_shot` in {files} cannot be used: {message}")]
+    Examples {
+        /// Paths as written, and in full.
+        files: String,
+        /// Description of the problem, and advice.
+        message: String,
+    },
     /// The temporary file of a shuffle cannot be written or read.
     #[error("cannot keep rows in a temporary file in '{folder}' to shuffle them: {source}")]
     Spool {
@@ -190,17 +201,37 @@ impl DataError {
         file.change().map(|message| DataError::Changed { file: file.named(), message })
     }
 
-    /// Returns whether the error is about the labels file, if the dataset has one.
-    pub fn is_of_labels(&self, labels: Option<&Path>) -> bool {
+    /// Returns the key of the dataset that the error is about.
+    pub fn key(&self, spec: &DatasetSpec) -> &'static str {
+        let of_rows = match &spec.source {
+            DataSource::Files(_) => "path",
+            DataSource::Hub(_) => "hub_id",
+        };
         match self {
-            DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => true,
+            DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => "labels_path",
+            DataError::Examples { .. } => "few_shot",
             DataError::Unreadable { file, .. }
             | DataError::Damaged { file, .. }
             | DataError::Changed { file, .. }
-            | DataError::Unsuited { file, .. } => {
-                labels.is_some_and(|labels| DataFile::new(labels).named() == *file)
-            }
-            DataError::Empty { .. } | DataError::Spool { .. } | DataError::Shortage(_) => false,
+            | DataError::Unsuited { file, .. } => match file {
+                file if is_of_labels(file, spec) => "labels_path",
+                file if is_of_examples(file, spec) => "few_shot",
+                _ => of_rows,
+            },
+            DataError::Empty { .. } | DataError::Spool { .. } | DataError::Shortage(_) => of_rows,
         }
     }
+}
+
+/// Returns whether a file, as errors name it, is that of the labels.
+fn is_of_labels(file: &str, spec: &DatasetSpec) -> bool {
+    spec.labels_path.as_ref().is_some_and(|labels| DataFile::new(labels).named() == *file)
+}
+
+/// Returns whether a file, as errors name it, has examples and no rows.
+fn is_of_examples(file: &str, spec: &DatasetSpec) -> bool {
+    let is_one_of = |files: &FilesSpec| files_of(files).iter().any(|one| one.named() == *file);
+    let pool = spec.few_shot.as_ref().map(|few_shot| &few_shot.pool);
+    let is_example = matches!(pool, Some(PoolSource::Files(files)) if is_one_of(files));
+    is_example && !matches!(&spec.source, DataSource::Files(files) if is_one_of(files))
 }

@@ -1,13 +1,15 @@
 //! Rows of a dataset, filtered, shuffled and limited.
 
+use crate::examples::{ExamplePicker, ExamplePool};
 use crate::labels::Labels;
 use crate::loader::{self, Chain, FileKind, NumberedRecord, Offsets, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
-use crate::row_builder::RowBuilder;
+use crate::row_builder::{PickExamples, RowBuilder};
 use crate::source::{DataFile, RowSource};
-use gage_config::FileFormat;
+use gage_config::{ExamplePick, FileFormat};
 use gage_core::Shard;
+use std::sync::Arc;
 
 /// Number of filtered rows after which [`Rows::advance`] returns without a row.
 const MAX_FILTERED_ROWS: u64 = 4096;
@@ -19,6 +21,8 @@ const MAX_COUNTED_BYTES: u64 = 256 << 20;
 pub struct Rows {
     feed: RowFeed,
     builder: RowBuilder,
+    /// The rows that examples are picked from.
+    pool: Option<Arc<ExamplePool>>,
     given: u64,
     most: u64,
     total: Option<u64>,
@@ -28,7 +32,7 @@ pub struct Rows {
     shard: Option<(Shard, u64)>,
     /// Number of rows that have records in other shards only.
     skipped: u64,
-    /// Files being read, including the labels; checked for changes at the end.
+    /// Files being read, including the labels and the examples; checked for changes at the end.
     files: Vec<DataFile>,
 }
 
@@ -57,17 +61,21 @@ enum RowFeed {
 pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let most = most.unwrap_or(u64::MAX).min(source.limit.unwrap_or(u64::MAX));
     let labels = source.labels.as_ref().map(Labels::read).transpose()?;
+    let picker = ExamplePicker::read(source)?;
+    let pool = picker.as_ref().map(|picker| Arc::clone(picker.pool()));
     let builder = RowBuilder {
         files: source.files.iter().map(|file| file.shown.clone()).collect(),
         labels,
         filter: source.filter.clone(),
         watch: FieldWatch::new(&source.filter),
+        subsets: source.subsets.clone(),
+        examples: picker.map(|picker| Box::new(picker) as Box<dyn PickExamples>),
     };
     let chain = Chain::open(source)?;
-    let labels_file = source.labels.as_ref().map(|labels| &labels.file);
     let mut rows = Rows {
         feed: RowFeed::Chain(chain),
         builder,
+        pool,
         given: 0,
         most,
         total: None,
@@ -75,7 +83,7 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
         is_over: false,
         shard: None,
         skipped: 0,
-        files: source.files.iter().chain(labels_file).cloned().collect(),
+        files: source.files.iter().chain(source.files_beside()).cloned().collect(),
     };
     match source.shuffle {
         Some(seed) => rows.shuffle(source, seed)?,
@@ -98,6 +106,11 @@ impl Rows {
     #[must_use]
     pub fn of_shard(self, shard: Option<Shard>, repeat: u64) -> Rows {
         Rows { shard: shard.map(|shard| (shard, repeat)), ..self }
+    }
+
+    /// Returns the rows that examples are picked from.
+    pub(crate) fn example_pool(&self) -> Option<Arc<ExamplePool>> {
+        self.pool.clone()
     }
 
     /// Returns whether only rows of a shard are given.
@@ -145,8 +158,10 @@ impl Rows {
     }
 
     fn shuffle(&mut self, source: &RowSource, seed: u64) -> Result<(), DataError> {
+        // Random examples are drawn for the rows in the order of the file.
+        let draws = source.few_shot.as_ref().is_some_and(|few_shot| few_shot.pick == ExamplePick::Random);
         let single = match source.files.as_slice() {
-            [file] if source.format == FileFormat::Jsonl && source.filter.is_empty() => Some(file),
+            [file] if source.format == FileFormat::Jsonl && source.filter.is_empty() && !draws => Some(file),
             _ => None,
         };
         let kind = single.map(kind_of).transpose()?;

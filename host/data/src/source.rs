@@ -2,7 +2,7 @@
 
 use crate::checked_file::{CheckedFile, FilePin};
 use crate::filter::Filter;
-use gage_config::FileFormat;
+use gage_config::{ExamplePick, FileFormat, FilesSpec};
 use gage_core::{Digest, FileUse};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,12 @@ pub struct DataFile {
     pub shown: String,
     /// Required content; `None` if any content will do.
     pin: Option<Arc<FilePin>>,
+}
+
+/// Returns the files of a specification.
+pub(crate) fn files_of(files: &FilesSpec) -> Vec<DataFile> {
+    let both = files.paths.iter().zip(&files.shown);
+    both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect()
 }
 
 impl DataFile {
@@ -86,6 +92,41 @@ pub struct LabelsFile {
     pub field: String,
 }
 
+/// A subset of a dataset that has a list of them.
+#[derive(Clone, Debug)]
+pub struct SubsetFiles {
+    /// Name, which its rows get as a field.
+    pub name: String,
+    /// Number of its files. They follow those of the subsets before it.
+    pub files: usize,
+}
+
+/// Files of rows that examples are picked from.
+#[derive(Clone, Debug)]
+pub struct PoolFiles {
+    /// Files, all of one format.
+    pub files: Vec<DataFile>,
+    /// Format of the files.
+    pub format: FileFormat,
+    /// True if these are also the files of the rows that get the examples.
+    pub is_of_rows: bool,
+}
+
+/// Examples that each row gets.
+#[derive(Clone, Debug)]
+pub struct FewShotSource {
+    /// The pool of each subset; a single one without a list of subsets.
+    pub pools: Vec<PoolFiles>,
+    /// Number of examples of a row.
+    pub count: usize,
+    /// Path of the field whose value the examples share with their row.
+    pub by: Option<String>,
+    /// The examples that are picked.
+    pub pick: ExamplePick,
+    /// Seed of a random draw.
+    pub seed: u64,
+}
+
 /// Options of a loader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatOptions {
@@ -107,6 +148,10 @@ pub struct RowSource {
     pub options: FormatOptions,
     /// Labels in a separate file.
     pub labels: Option<LabelsFile>,
+    /// Subsets whose names rows get; empty without a list of subsets.
+    pub subsets: Vec<SubsetFiles>,
+    /// Examples that each row gets.
+    pub few_shot: Option<FewShotSource>,
     /// Filter of the rows; default all.
     pub filter: Filter,
     /// Seed of a shuffle, which is applied after the filter; default file order.
@@ -126,11 +171,24 @@ impl RowSource {
             format,
             options: FormatOptions::default(),
             labels: None,
+            subsets: Vec::new(),
+            few_shot: None,
             filter: Filter::default(),
             shuffle: None,
             limit: None,
             spool_folder: None,
         }
+    }
+
+    /// Returns the files that are read beside those of the rows: the labels and the examples.
+    pub(crate) fn files_beside(&self) -> impl Iterator<Item = &DataFile> {
+        let labels = self.labels.iter().map(|labels| &labels.file);
+        labels.chain(self.pools().flat_map(|pool| &pool.files))
+    }
+
+    /// Returns the pools of examples.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &PoolFiles> {
+        self.few_shot.iter().flat_map(|few_shot| &few_shot.pools)
     }
 
     /// Returns the names of all files in errors.

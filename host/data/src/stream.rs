@@ -6,6 +6,7 @@
 //!
 //! Both queues are bounded, so no thread runs far ahead of the caller.
 
+use crate::examples::ExamplePool;
 use crate::id_dedup::IdDeduplicator;
 use crate::missing_fields::MissingField;
 use crate::preparation::{Preparation, PreparedSample, SampleProjection};
@@ -74,7 +75,7 @@ pub fn stream(
     is_stopped: &(dyn Fn() -> bool + Sync),
     take: impl FnMut(PreparedSample) -> ControlFlow<()>,
 ) -> StreamReport {
-    let workers = Workers { preparation, count: workers.max(1), is_stopped };
+    let workers = Workers { preparation, pool: None, count: workers.max(1), is_stopped };
     stream_in(FOR_A_MODEL, rows, workers, &|sample| sample, take)
 }
 
@@ -88,7 +89,7 @@ pub fn stream_kept<K: SampleProjection>(
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
-    let workers = Workers { preparation, count: workers.max(1), is_stopped };
+    let workers = Workers { preparation, pool: None, count: workers.max(1), is_stopped };
     stream_in(FOR_A_READER, rows, workers, keep, take)
 }
 
@@ -96,6 +97,8 @@ pub fn stream_kept<K: SampleProjection>(
 #[derive(Clone, Copy)]
 struct Workers<'a> {
     preparation: &'a Preparation,
+    /// The rows that examples are picked from.
+    pool: Option<&'a ExamplePool>,
     count: usize,
     is_stopped: &'a (dyn Fn() -> bool + Sync),
 }
@@ -107,6 +110,8 @@ fn stream_in<K: SampleProjection>(
     keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     mut take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
+    let pool = rows.example_pool();
+    let workers = Workers { pool: pool.as_deref(), ..workers };
     let Workers { count, is_stopped, .. } = workers;
     let (batch_sender, batches) = sync_channel::<RowBatch<K>>(count);
     // The batches in flight, in order. A slow one delays those after it.
@@ -243,7 +248,7 @@ fn work<K: SampleProjection>(
         };
         let Some((rows, reply)) = next else { return spent };
         let began = Instant::now();
-        let mut prepared = workers.preparation.prepare(rows, keep, workers.is_stopped);
+        let mut prepared = workers.preparation.prepare(rows, workers.pool, keep, workers.is_stopped);
         let elapsed = began.elapsed();
         spent += elapsed;
         if let Some(prepared) = &mut prepared {

@@ -1,13 +1,15 @@
 //! The request of a sample: its messages, parameters and size.
 
+mod likelihood;
 pub(crate) mod support_context;
 
 use crate::plan::PlannedTask;
 use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodRequest, RollingRequest};
-use gage_config::{BackendSpec, ContinuationText, RequestKind};
+use gage_config::{BackendSpec, RequestKind};
 use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleView, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{PromptContext, PromptInput, PromptRenderer};
+use likelihood::{continuations_of, prompt_endings, unconditioned_requests, with_endings};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -15,7 +17,8 @@ use std::sync::Arc;
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
     Loglikelihood {
-        request: LoglikelihoodRequest,
+        /// At least one. Several if each option ends a prompt of its own.
+        requests: Vec<LoglikelihoodRequest>,
         /// Further requests for the same continuations after the Sample's `unconditioned_input`.
         unconditioned: Vec<LoglikelihoodRequest>,
     },
@@ -23,12 +26,25 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Returns the conversation. Empty for a whole text.
+    /// Returns the conversation: the first one, if each option ends its own. Empty for a whole text.
     pub(crate) fn messages(&self) -> &[Message] {
         match self {
             Request::Generate(request) => &request.messages,
-            Request::Loglikelihood { request, .. } => &request.messages,
+            Request::Loglikelihood { requests, .. } => {
+                requests.first().map(|request| &*request.messages).unwrap_or_default()
+            }
             Request::Rolling(_) => &[],
+        }
+    }
+
+    /// Returns all conversations for modification.
+    pub(crate) fn conversations(&mut self) -> Vec<&mut Messages> {
+        match self {
+            Request::Generate(request) => vec![&mut request.messages],
+            Request::Loglikelihood { requests, .. } => {
+                requests.iter_mut().map(|request| &mut request.messages).collect()
+            }
+            Request::Rolling(_) => Vec::new(),
         }
     }
 
@@ -85,24 +101,22 @@ pub(crate) fn prompt_size(
         (Err(_), _) => return None,
     };
     let has_media = request.has_media();
-    let (messages, prompt, further) = match request {
-        Request::Generate(request) => (request.messages, request.prompt, 0.0),
-        Request::Loglikelihood { request, unconditioned } => {
-            let texts = |request: &LoglikelihoodRequest| -> f64 {
-                request.continuations.iter().map(|one| count(&one.text)).sum()
+    let of_prompt = |prompt: Option<&str>, messages: &[Message]| match prompt {
+        Some(prompt) => count(prompt),
+        None => texts(messages),
+    };
+    let tokens: f64 = match request {
+        Request::Generate(request) => of_prompt(request.prompt.as_deref(), &request.messages),
+        Request::Loglikelihood { requests, unconditioned } => {
+            let scored = |request: &LoglikelihoodRequest| -> f64 {
+                let texts: f64 = request.continuations.iter().map(|one| count(&one.text)).sum();
+                of_prompt(request.prompt.as_deref(), &request.messages) + texts
             };
-            let of_prompt = |request: &LoglikelihoodRequest| request.prompt.as_deref().map_or(0.0, count);
-            let further: f64 = unconditioned.iter().map(|one| of_prompt(one) + texts(one)).sum();
-            let further = further + texts(&request);
-            (request.messages, request.prompt, further)
+            requests.iter().chain(&unconditioned).map(scored).sum()
         }
-        Request::Rolling(request) => (Messages::default(), Some(request.text), 0.0),
+        Request::Rolling(request) => count(&request.text),
     };
-    let tokens = match prompt {
-        Some(prompt) => count(&prompt),
-        None => texts(&messages),
-    };
-    Some(PromptSize { tokens: tokens + further, has_media })
+    Some(PromptSize { tokens, has_media })
 }
 
 fn of_part(part: &ContentPart, count: &dyn Fn(&str) -> f64) -> f64 {
@@ -117,7 +131,9 @@ pub(crate) struct PromptParts {
     params: Result<SamplingParams, ErrorNote>,
     /// True if the Sample sets sampling parameters of its own.
     pub(crate) has_own_params: bool,
-    continuations: Vec<Continuation>,
+    continuations: Result<Vec<Continuation>, ErrorNote>,
+    /// Texts that end the prompt, one for each continuation. Empty if the continuations share the prompt.
+    prompt_endings: Vec<String>,
     /// The Sample's `unconditioned_input`, if continuations are scored.
     unconditioned_input: Option<Value>,
     messages: Messages,
@@ -152,10 +168,8 @@ impl PromptParts {
         PromptParts {
             has_own_params,
             params,
-            continuations: match task.spec.steps.inference.request {
-                RequestKind::Loglikelihood => continuations_of(task, sample),
-                RequestKind::Generate | RequestKind::RollingLoglikelihood => Vec::new(),
-            },
+            continuations: continuations_of(task, sample),
+            prompt_endings: prompt_endings(task, sample),
             unconditioned_input: match task.spec.steps.inference.request {
                 RequestKind::Loglikelihood => sample.unconditioned_input.clone(),
                 RequestKind::Generate | RequestKind::RollingLoglikelihood => None,
@@ -203,7 +217,7 @@ impl PromptParts {
             let message = "the sample has no messages, and the role has no prompt";
             return note("no_messages", message, "/messages");
         }
-        let (id, prompt, continuations) = (id.to_owned(), rendered_prompt, self.continuations);
+        let (id, prompt, continuations) = (id.to_owned(), rendered_prompt, self.continuations?);
         match task.spec.steps.inference.request {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
@@ -226,44 +240,12 @@ impl PromptParts {
                     None => Vec::new(),
                 };
                 let request = LoglikelihoodRequest { id, messages, prompt, continuations };
-                Ok(Request::Loglikelihood { request, unconditioned })
+                let requests = with_endings(request, &self.prompt_endings);
+                Ok(Request::Loglikelihood { requests, unconditioned })
             }
             RequestKind::RollingLoglikelihood => rolling_request(id, &messages, prompt),
         }
     }
-}
-
-/// Builds the requests for the continuations after an `unconditioned_input`: one for a text, which all options share, and
-/// one per option for a list of texts. The texts are sent as they are, without a chat template.
-fn unconditioned_requests(
-    id: &str,
-    input: &Value,
-    continuations: &[Continuation],
-) -> Result<Vec<LoglikelihoodRequest>, ErrorNote> {
-    let note = |message: String| prompt_note("unconditioned_input", message, Some("/unconditioned_input"));
-    let request = |text: &Value, continuations: &[Continuation]| match text.as_str() {
-        Some(text) if !text.is_empty() => Ok(LoglikelihoodRequest {
-            id: id.to_owned(),
-            messages: Messages::default(),
-            prompt: Some(text.to_owned()),
-            continuations: continuations.to_vec(),
-        }),
-        _ => Err(note("must be a text that is not empty, or a list with one for each option".to_owned())),
-    };
-    let Value::Array(texts) = input else { return Ok(vec![request(input, continuations)?]) };
-    if texts.len() != continuations.len() {
-        return Err(note(format!(
-            "has {} for {}; give one text for all, or one for each option",
-            counted(texts.len(), "text"),
-            counted(continuations.len(), "option")
-        )));
-    }
-    texts.iter().zip(continuations).map(|(text, one)| request(text, std::slice::from_ref(one))).collect()
-}
-
-/// Returns a number with its noun, in the plural unless it is 1.
-fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Builds the request for the log-likelihood of a whole text.
@@ -355,19 +337,4 @@ pub(crate) fn prompt_context<'c>(
         adapter_id: &task.role.adapter_id,
         role_type: task.role.role_type.name(),
     }
-}
-
-fn continuations_of(task: &PlannedTask, sample: &Sample) -> Vec<Continuation> {
-    let step = &task.spec.steps.inference;
-    sample
-        .options
-        .iter()
-        .map(|option| {
-            let text = match step.continuation {
-                ContinuationText::Content => &option.content,
-                ContinuationText::Id => &option.id,
-            };
-            Continuation { id: option.id.clone(), text: format!("{}{text}", step.continuation_prefix) }
-        })
-        .collect()
 }

@@ -25,7 +25,7 @@ use gage_record::{
 use input_files::check_all_files;
 use report::RunReport;
 use serde_json::json;
-use shard::{check_other_shards, check_shard, shard_of_run};
+use shard::{check_other_shards, check_shard, check_shard_elsewhere, shard_of_run};
 use std::error::Error as _;
 use std::sync::Arc;
 use task_scheduler::TaskScheduler;
@@ -41,16 +41,18 @@ pub fn run(context: &RunContext<'_>) -> Result<RunReport, RunError> {
     let (folder, mut manifest) = open_folder(context, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
     let before = was_complete.then(|| manifest.clone());
-    let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = JournalWriter::open(&folder)?;
-    writer.set_storage(options.storage.clone());
-    check_sample_limit(plan, options, &index)?;
-    check_recording(plan, options, &index, &manifest)?;
+    let journal = JournalWriter::read(&folder)?;
+    check_sample_limit(plan, options, journal.index())?;
+    check_recording(plan, options, journal.index(), &manifest)?;
     manifest.has_recording &= options.recording.is_some();
-    // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs.
+    // Written only once it is certain that the run resumes: its manifest holds the digests of its outputs. Only then may
+    // the journal grow by a segment that the manifest does not name.
     if options.resume {
         manifest.reopen();
         manifest.write(&folder)?;
     }
+    let OpenedJournal { mut writer, index, dropped_bytes, quarantined } = journal.begin()?;
+    writer.set_storage(options.storage.clone());
     report_repairs(dropped_bytes, quarantined.as_ref());
     let index = match &options.rejudge {
         None => index,
@@ -193,9 +195,10 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         .iter()
         .map(|task| (task.spec.task_id.clone(), task.scoring.prompt_version.clone()))
         .collect();
+    let shard = shard_of_run(plan, options);
+    check_shard_elsewhere(options.other_shard.as_deref(), shard.as_ref(), &identity)?;
     if !options.resume {
         let parent = context.answers_of.map(|parent| parent.manifest());
-        let shard = shard_of_run(plan, options);
         check_other_shards(root, shard.as_ref(), &identity)?;
         let folder = match parent {
             Some(parent) => {
@@ -221,7 +224,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
-    check_shard(&manifest, shard_of_run(plan, options))?;
+    check_shard(&manifest, shard)?;
     match &options.rejudge {
         Some(_) => check_answers(&manifest.identity, &identity)?,
         None => {

@@ -9,7 +9,9 @@ use crate::request::support_context::payload_of;
 use crate::request::{PromptParts, Request, rendered_prompt};
 use crate::sample::result::SampleResult;
 use gage_backend::{ACCEPTED_MEDIA_FACT, CHAT_TEMPLATE_FACT};
-use gage_core::{FinishReason, MediaKind, Message, ModelOutput, Object, Outcome, Sample, SampleView};
+use gage_core::{
+    FinishReason, MediaKind, Message, Messages, ModelOutput, Object, Outcome, Sample, SampleView,
+};
 use gage_plugin::Registry;
 use gage_record::{SampleRecord, SampleTiming};
 use gage_template::{ChatTemplate, ContentForm, Conversation, TemplateSandbox};
@@ -106,32 +108,36 @@ fn template_of(backend_id: &str, facts: &Object, registry: &Registry) -> Option<
     ChatTemplate::compile(&sandbox, backend_id, text("text"), bos_token, eos_token).ok()
 }
 
-/// Returns the request about a Sample to the model under test.
+/// Returns the requests about a Sample to the model under test: one, or one per option if each ends the prompt.
 ///
 /// # Errors
 /// If the prompt cannot be rendered, or the Sample makes no request.
-fn model_request(
+fn model_requests(
     task: &PlannedTask,
     sample: &Arc<Sample>,
     support_output: &Value,
-) -> Result<SentRequest, String> {
+) -> Result<Vec<SentRequest>, String> {
     let parts = PromptParts::of(task, sample);
     let view = SampleView::Read(Arc::clone(sample));
     let rendered = rendered_prompt(task, &view, support_output);
     let request =
         parts.request(task, &sample.id, rendered, support_output, 0).map_err(|note| note.message)?;
-    let (messages, text, continuations) = match request {
-        Request::Generate(request) => (request.messages, request.prompt, Vec::new()),
-        Request::Loglikelihood { request, .. } => {
-            let texts = request.continuations.into_iter().map(|continuation| continuation.text);
-            (request.messages, request.prompt, texts.collect())
-        }
-        Request::Rolling(request) => (Vec::new().into(), Some(request.text), Vec::new()),
+    let sent = |messages: Messages, text: Option<String>, continuations: Vec<String>| {
+        // A rendered text is sent in place of the messages.
+        let messages = if text.is_some() { Vec::new() } else { messages.into_vec() };
+        SentRequest { text, continuations, ..SentRequest::of_messages(&task.role.adapter_id, messages) }
     };
-    // A rendered text is sent in place of the messages.
-    let messages = if text.is_some() { Vec::new() } else { messages.into_vec() };
-    let adapter_id = task.role.adapter_id.clone();
-    Ok(SentRequest { adapter_id, judge_id: None, messages, text, continuations, rendered: None })
+    Ok(match request {
+        Request::Generate(request) => vec![sent(request.messages, request.prompt, Vec::new())],
+        Request::Loglikelihood { requests, .. } => {
+            let requests = requests.into_iter().map(|request| {
+                let texts = request.continuations.into_iter().map(|continuation| continuation.text);
+                sent(request.messages, request.prompt, texts.collect())
+            });
+            requests.collect()
+        }
+        Request::Rolling(request) => vec![sent(Messages::default(), Some(request.text), Vec::new())],
+    })
 }
 
 /// Returns the requests about a recorded sample, in the order in which they were sent: to support roles, to the model, to
@@ -154,9 +160,10 @@ pub fn recorded_requests(
         return Ok(requests);
     }
     if !task.has_given_answers() {
-        let mut request = model_request(task, &sample, &support.found)?;
-        request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
-        requests.push(request);
+        for mut request in model_requests(task, &sample, &support.found)? {
+            request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
+            requests.push(request);
+        }
     }
     let answered = as_answered(record);
     if answered.model_output.is_some() {

@@ -153,6 +153,15 @@ fn parts(figure: &MetricFigure) -> Vec<FigurePart<'_>> {
         interval: slice.interval,
         error: slice.error.as_deref(),
     }));
+    parts.extend(figure.slice_means.iter().map(|mean| FigurePart {
+        kind: "slice_mean",
+        by: &mean.by,
+        value: mean.value,
+        n: mean.slices,
+        stderr: mean.stderr,
+        interval: mean.interval,
+        ..FigurePart::default()
+    }));
     parts
 }
 

@@ -52,7 +52,7 @@ fn write_run_that_came_to(
     journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
     let sampling = json!({"max_new_tokens": 64, "temperature": 0, "stop": ["\n"], "min_p": 0.1});
     let sampling_params = sampling.as_object().unwrap().clone();
-    let slices = vec!["metadata.topic".to_owned()];
+    let slices = vec!["metadata.topic".to_owned(), "id".to_owned()];
     let tasks = [TaskDescription { sampling_params, slices, ..task("written") }, task("chosen")];
     write_reports(&folder, &tasks, reaches, &Phases::default(), &no_custom_aggregators).unwrap();
     manifest.finish(status);
@@ -343,7 +343,10 @@ fn csv_has_a_row_for_each_figure() {
     let get =
         |row: usize, name: &str| rows[row][headings.iter().position(|known| known == name).unwrap()].as_str();
     assert_eq!(rows.len(), 4, "two metrics of two tasks");
-    assert!(!slices.is_empty() && slices.iter().all(|row| row[part] == "slice"), "{slices:?}");
+    let (means, slices): (Vec<_>, Vec<_>) = slices.into_iter().partition(|row| row[part] == "slice_mean");
+    assert!(slices.len() >= 2 && slices.iter().all(|row| row[part] == "slice"), "{slices:?}");
+    assert!(means.iter().all(|row| slices.iter().any(|slice| slice[part + 1] == row[part + 1])), "{means:?}");
+    assert!(!means.is_empty());
     assert_eq!((get(0, "task_id"), get(0, "metric_id"), get(0, "part")), ("written", "m", "metric"));
     assert_eq!((get(0, "value"), get(0, "n"), get(0, "total")), ("0.5", "4", "6"));
     assert_eq!(get(0, "coverage").parse::<f64>().unwrap(), 4.0 / 6.0);

@@ -3,10 +3,12 @@
 mod builder;
 mod counts;
 mod set;
+mod slice_mean;
 mod tally;
 mod units;
 
 pub(crate) use set::FigureSet;
+pub use slice_mean::SliceMean;
 
 use crate::{Aggregation, Interval, NamedFigure, Resamples, Scale, UnfoundPath};
 use gage_core::Outcome;
@@ -88,6 +90,9 @@ pub struct MetricFigure {
     /// Figures of slices of the samples, in the order of the task's paths, then by key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<SliceFigure>,
+    /// The mean over the slices of each path that has at least two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slice_means: Vec<SliceMean>,
     /// Reason why there is no value although samples were scored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -129,6 +134,9 @@ impl MetricFigure {
         self.error = Some(reason);
         for slice in &mut self.slices {
             *slice = SliceFigure { value: None, stderr: None, interval: None, ..slice.clone() };
+        }
+        for mean in &mut self.slice_means {
+            *mean = SliceMean { value: None, stderr: None, interval: None, ..mean.clone() };
         }
     }
 }

@@ -51,7 +51,7 @@ pub use custom_aggregation::{
 };
 pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription, UNBOUNDED};
 pub use error::FiguresError;
-pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
+pub use figure::{CategoryCount, MetricFigure, SliceFigure, SliceMean, SubFigure, TagCount};
 pub use gage_core::OTHER_LABEL;
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;

@@ -29,6 +29,9 @@ pub struct TableOptions<'a> {
     pub colour: bool,
     /// Path of the run folder, if it is to be shown.
     pub run_folder: Option<&'a str>,
+    /// True for a run that was merged from shards. Its process asked nothing, and the shards ran at different times, so there
+    /// are no rates.
+    pub is_merged: bool,
 }
 
 const INDENT: &str = "  ";
@@ -71,7 +74,7 @@ pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions
         lines.extend(ends.iter().flat_map(|text| notice(text, options.width, paint)));
     }
     lines.push(String::new());
-    lines.extend(time_lines(timings, options.width));
+    lines.extend(time_lines(timings, options));
     if let Some(folder) = options.run_folder {
         lines.push(format!("{INDENT}{}", paint.with(FAINT, &printable_line(folder))));
     }
@@ -281,19 +284,24 @@ fn judge_lines(summary: &Summary) -> Vec<String> {
     judges.filter(|(_, judge)| judge.unreadable > 0).map(|(task, judge)| line(task, judge)).collect()
 }
 
-/// Returns the times, wrapped over as many lines as needed.
-fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
+/// Returns the number of samples of this process, if others did the rest, and its rate.
+fn process_parts(timings: &Timings) -> Vec<String> {
     let mut parts = Vec::new();
-    // For a resumed run, everything below except the latencies covers only the last process.
     let are_judged = timings.samples == 0 && timings.tasks.iter().any(|task| task.judge.is_some());
     if are_judged && timings.finished > 0 {
         parts.push(format!("{} of {} samples judged now", timings.finished, timings.samples_of_run));
     } else if timings.samples < timings.samples_of_run {
         parts.push(format!("{} of {} samples asked now", timings.samples, timings.samples_of_run));
     }
-    if let Some(rate) = timings.throughput_total_samples_per_s {
-        parts.push(format!("{rate:.1} samples/s"));
-    }
+    parts.extend(timings.throughput_total_samples_per_s.map(|rate| format!("{rate:.1} samples/s")));
+    parts
+}
+
+/// Returns the times, wrapped over as many lines as needed.
+fn time_lines(timings: &Timings, options: &TableOptions<'_>) -> Vec<String> {
+    let TableOptions { width, is_merged, .. } = *options;
+    // For a resumed run, everything below except the latencies covers only the last process.
+    let mut parts = if is_merged { Vec::new() } else { process_parts(timings) };
     parts.push(format!("{} in all", duration(timings.wall_runtime_s)));
     for (name, latency) in [("model calls", timings.latency), ("first token", timings.first_token)] {
         let Some(LatencyFigures { p50_ms, p95_ms, .. }) = latency else { continue };
@@ -302,7 +310,7 @@ fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     if timings.prompt_tokens > 0 || timings.completion_tokens > 0 {
         parts.push(format!("{} tokens in, {} out", timings.prompt_tokens, timings.completion_tokens));
     }
-    if let Some(rate) = timings.throughput_completion_tokens_per_s {
+    if let Some(rate) = timings.throughput_completion_tokens_per_s.filter(|_| !is_merged) {
         parts.push(format!("{rate:.0} tokens/s"));
     }
     match timings.retries {

@@ -26,6 +26,8 @@ pub struct Import {
     pub suite: String,
     /// Every change, in the order in which it was made.
     pub notes: Vec<Note>,
+    /// Further files of the suite, which lie beside it: their names and texts.
+    pub files: Vec<(String, String)>,
 }
 
 impl Import {
@@ -57,7 +59,7 @@ pub fn import_gage(name: &str, text: &str) -> Result<Import, Box<Problems>> {
         convert_sections(&mut document, &mut notes);
     }
     let suite = yaml::write(&head_comments(name), &document);
-    Ok(Import { suite, notes: notes.into_list() })
+    Ok(Import { suite, notes: notes.into_list(), files: Vec::new() })
 }
 
 fn convert_sections(document: &mut Mapping, notes: &mut Notes) {

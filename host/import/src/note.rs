@@ -83,6 +83,17 @@ impl Notes {
     pub(crate) fn into_list(self) -> Vec<Note> {
         self.list
     }
+
+    /// Returns the notes, each once.
+    pub(crate) fn into_distinct(self) -> Vec<Note> {
+        let mut distinct: Vec<Note> = Vec::with_capacity(self.list.len());
+        for note in self.list {
+            if !distinct.contains(&note) {
+                distinct.push(note);
+            }
+        }
+        distinct
+    }
 }
 
 impl Note {

@@ -55,6 +55,36 @@ impl Tree {
         }
     }
 
+    /// Converts a parsed document of another program, in which `${` begins no variable.
+    pub(crate) fn of_foreign(node: &Node) -> Tree {
+        let mut tree = Tree::of(node);
+        tree.visit(&mut |value| {
+            if let Tree::Variable(text) = value {
+                *value = Tree::text(std::mem::take(text));
+            }
+        });
+        tree
+    }
+
+    /// Writes `${` of texts as `$${`, so that it begins no variable in a suite. Variables stay.
+    pub(crate) fn escape_variables(&mut self) {
+        self.visit(&mut |value| {
+            if let Tree::Scalar(Value::String(text)) = value {
+                *text = text.replace("${", "$${");
+            }
+        });
+    }
+
+    /// Calls a function with every value, the outer one first.
+    fn visit(&mut self, change: &mut dyn FnMut(&mut Tree)) {
+        change(self);
+        match self {
+            Tree::List(items) => items.iter_mut().for_each(|item| item.visit(change)),
+            Tree::Map(mapping) => mapping.entries.iter_mut().for_each(|entry| entry.value.visit(change)),
+            Tree::Scalar(_) | Tree::Variable(_) => {}
+        }
+    }
+
     /// Creates a text.
     pub(crate) fn text(text: impl Into<String>) -> Tree {
         Tree::Scalar(Value::String(text.into()))
@@ -218,6 +248,11 @@ impl Mapping {
             Some(place) => &mut self.entries[place].comments,
             None => &mut self.comments,
         }
+    }
+
+    /// See [`Tree::escape_variables`].
+    pub(crate) fn escape_variables(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.value.escape_variables());
     }
 
     /// Removes keys without a value.

@@ -49,19 +49,21 @@ pub(crate) struct BatchResult<R> {
 ///
 /// The budget of a call is that of one item. A batch that stays within it proves that each of its items does.
 /// A batch that exceeds it is decided item by item. An item's result thus does not depend on its batch.
-/// Equal items cost equal fuel, since nothing is learned from other calls.
+/// Equal items cost equal fuel, since nothing is learned from other calls. No call has more than `most_items`.
 pub(crate) fn call_in_batches<T, R>(
     items: &[T],
     budget: u64,
+    most_items: usize,
     call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
 ) -> BatchResult<R> {
     let mut batched = BatchResult { results: Vec::with_capacity(items.len()), fuel: 0 };
     let (mut rest, mut typical) = (items, 0);
     while !rest.is_empty() {
-        let size = match budget.checked_div(typical * 2) {
-            None => rest.len(),
-            Some(size) => usize::try_from(size).unwrap_or(usize::MAX).clamp(1, rest.len()),
+        let fitting = match budget.checked_div(typical * 2) {
+            None => usize::MAX,
+            Some(size) => usize::try_from(size).unwrap_or(usize::MAX),
         };
+        let size = fitting.min(most_items).clamp(1, rest.len());
         let (batch, later) = rest.split_at(size);
         let (outcome, fuel) = call(batch);
         batched.fuel += fuel;
@@ -82,7 +84,7 @@ pub(crate) fn call_in_batches<T, R>(
             }
             // Do the first half, then the rest.
             Err(_) => {
-                let half = call_in_batches(&batch[..batch.len() / 2], budget, call);
+                let half = call_in_batches(&batch[..batch.len() / 2], budget, most_items, call);
                 rest = &rest[half.results.len()..];
                 typical = (half.fuel / half.results.len().max(1) as u64).max(1);
                 batched.fuel += half.fuel;
@@ -101,7 +103,7 @@ mod tests {
     fn only_the_guilty_items_carry_the_error() {
         let items: Vec<u32> = (0..50).collect();
         let mut calls = 0;
-        let batched = call_in_batches(&items, 1000, &mut |batch: &[u32]| {
+        let batched = call_in_batches(&items, 1000, usize::MAX, &mut |batch: &[u32]| {
             calls += 1;
             let outcome = match batch.iter().any(|item| item % 20 == 7) {
                 true => Err(CallError::Failed("no".to_owned())),
@@ -121,7 +123,7 @@ mod tests {
     fn shortage_of_the_machine_ends_the_calls() {
         let shortage = gage_core::ResourceShortage::new(gage_core::MachineResource::Memory);
         let mut calls = 0;
-        let batched = call_in_batches(&[1, 2, 3, 4], 1000, &mut |_: &[u32]| {
+        let batched = call_in_batches(&[1, 2, 3, 4], 1000, usize::MAX, &mut |_: &[u32]| {
             calls += 1;
             (Err::<Vec<Result<(), ItemError>>, _>(CallError::Shortage(shortage.clone())), 0)
         });
@@ -130,10 +132,23 @@ mod tests {
     }
 
     #[test]
+    fn no_call_has_more_items_than_allowed() {
+        let items: Vec<usize> = (0..7).collect();
+        for (most_items, expected) in [(1, vec![1; 7]), (3, vec![3, 3, 1]), (usize::MAX, vec![7])] {
+            let mut sizes = Vec::new();
+            let batched = call_in_batches(&items, 1000, most_items, &mut |batch: &[usize]| {
+                sizes.push(batch.len());
+                (Ok(batch.iter().map(|_| Ok(())).collect::<Vec<Result<(), ItemError>>>()), 1)
+            });
+            assert_eq!((batched.results.len(), sizes), (7, expected));
+        }
+    }
+
+    #[test]
     fn batches_fit_the_budget_once_the_cost_is_known() {
         let items: Vec<u64> = (0..1000).map(|place| if place == 700 { 2000 } else { 10 }).collect();
         let mut calls = 0;
-        let batched = call_in_batches(&items, 1000, &mut |batch: &[u64]| {
+        let batched = call_in_batches(&items, 1000, usize::MAX, &mut |batch: &[u64]| {
             calls += 1;
             let fuel: u64 = batch.iter().sum();
             match fuel <= 1000 {

@@ -169,7 +169,7 @@ impl<K: PluginKind> PluginComponent<K> {
         bytes: &[u8],
         setup: &InstanceSetup,
     ) -> Result<PluginComponent<K>, LoadError> {
-        let linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
+        let mut linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
         let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
         let described = linked.call(&CallSubject::default(), |store| {
@@ -178,6 +178,7 @@ impl<K: PluginKind> PluginComponent<K> {
         });
         let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
         let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
+        linked.limits = linked.limits.clone().with_declared(&extra, &setup.limits).map_err(fail)?;
         let (descriptions, members) = read_members(declared, &linked.limits).map_err(fail)?;
         let identity = linked.identity(&info);
         let loaded = LoadedComponent { linked, identity, description: info.description, extra, descriptions };
@@ -391,6 +392,12 @@ impl<K: PluginKind> ConfiguredMember<K> {
         names.is_some_and(|names| names.iter().any(|name| name == self.name()))
     }
 
+    /// Returns whether it runs programs that come with its items. A call then has one item, so that no program meets the
+    /// traces of another. Its component declares this in `runs_programs`, a list in its `extra` metadata.
+    pub(crate) fn runs_programs(&self) -> bool {
+        self.is_named_in("runs_programs")
+    }
+
     /// Returns the digest of everything that determines its results besides its input: the bytes of the
     /// component, the name of the member, and the given parameters.
     pub fn digest(&self) -> Digest {
@@ -468,7 +475,8 @@ impl<K: PluginKind> ConfiguredMember<K> {
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> BatchResult<R> {
         let linked = &self.component.linked;
-        call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
+        let most_items = if self.runs_programs() { 1 } else { usize::MAX };
+        call_in_batches(items, linked.limits.fuel_per_item, most_items, &mut |batch: &[T]| {
             let subject = CallSubject::of_batch(self.name(), batch);
             let (access, items) = (access.clone(), batch.len() as u64);
             let (result, fuel) = linked.call_counted(&subject, access, self.counter(), items, |store| {

@@ -9,7 +9,7 @@ use crate::component_schemas::{
     MAX_PATTERN_BYTES, MAX_PATTERN_BYTES_PER_COMPONENT, MAX_PATTERNS, MAX_SCHEMA_TEXT_BYTES,
 };
 use crate::engine::{STACK_BYTES, TICK};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_DECLARED_FUEL, MAX_DECLARED_WALL_TIME};
 use crate::schema_size::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_VALUES, PATTERN_VALUES};
 use crate::slots::{
     MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_SLOTS_PER_COMPONENT, MAX_TABLES_PER_CALL,
@@ -43,6 +43,11 @@ fn limits_of_calls() -> Vec<String> {
         format!("| declared name | {MAX_DECLARED_TEXT_BYTES} bytes |"),
         format!("| description | {} |", kib(MAX_DESCRIPTION_BYTES)),
         format!("| members of a component | {MAX_MEMBERS} |"),
+        format!(
+            "| limits that a component declares itself | {} million units per item, and {} seconds per call |",
+            MAX_DECLARED_FUEL / 1_000_000,
+            MAX_DECLARED_WALL_TIME.as_secs()
+        ),
         format!("| schema of parameters, with its references replaced | {MAX_SCHEMA_DEPTH} levels |"),
         format!(
             "| all schemas of a component, with their references replaced | {MAX_SCHEMA_VALUES} values, and {} MiB \

@@ -1,7 +1,17 @@
 //! Limits of a plugin.
 
 use gage_config::PluginLimits;
+use gage_core::{Object, shown_name};
 use std::time::Duration;
+
+/// Key of the limits that a component declares, in its `extra` metadata.
+const DECLARED_LIMITS: &str = "limits";
+
+/// Maximum work per item that a component can declare, in units of fuel. A suite can allow more.
+pub(crate) const MAX_DECLARED_FUEL: u64 = 10_000_000_000;
+
+/// Maximum wall time per call that a component can declare. A suite can allow more.
+pub(crate) const MAX_DECLARED_WALL_TIME: Duration = Duration::from_secs(60);
 
 /// Limits of a plugin. All are configurable; the defaults are safe.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -95,6 +105,88 @@ impl Limits {
             sample_bytes: set.sample_bytes.unwrap_or(self.sample_bytes),
             component_bytes: set.component_bytes.unwrap_or(self.component_bytes),
             ..self
+        }
+    }
+
+    /// Returns these limits with those that a component declares in its `extra` metadata, up to the maximums. The limits
+    /// that a suite sets stay.
+    ///
+    /// # Errors
+    /// If it declares something else.
+    pub(crate) fn with_declared(self, extra: &Object, set: &PluginLimits) -> Result<Limits, String> {
+        let Some(declared) = extra.get(DECLARED_LIMITS) else { return Ok(self) };
+        let fail = |message: &str| format!("its `extra`: `{DECLARED_LIMITS}` {message}");
+        let declared = declared.as_object().ok_or_else(|| fail("is not an object"))?;
+        let mut limits = self;
+        for (key, value) in declared {
+            match key.as_str() {
+                "fuel_per_item" => {
+                    let fuel = value.as_u64().filter(|fuel| *fuel > 0);
+                    let fuel =
+                        fuel.ok_or_else(|| fail("has a `fuel_per_item` that is not a positive integer"))?;
+                    limits.fuel_per_item = fuel.min(MAX_DECLARED_FUEL);
+                }
+                "wall_time" => {
+                    let seconds = value.as_f64().filter(|seconds| *seconds > 0.0);
+                    let seconds = seconds
+                        .ok_or_else(|| fail("has a `wall_time` that is not a positive number of seconds"))?;
+                    let most = MAX_DECLARED_WALL_TIME.as_secs_f64();
+                    limits.wall_time = Duration::from_secs_f64(seconds.min(most));
+                }
+                other => {
+                    let other = shown_name(other);
+                    let message =
+                        format!("has `{other}`; a component declares `fuel_per_item` and `wall_time` only");
+                    return Err(fail(&message));
+                }
+            }
+        }
+        Ok(limits.with(set))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_recorded_messages::RecordedError as _;
+    use serde_json::{Value, json};
+
+    fn declared(limits: Value, set: &PluginLimits) -> Result<(u64, f64), String> {
+        let extra = Object::from_iter([(DECLARED_LIMITS.to_owned(), limits)]);
+        let limits = Limits::default().with(set).with_declared(&extra, set)?;
+        Ok((limits.fuel_per_item, limits.wall_time.as_secs_f64()))
+    }
+
+    #[test]
+    fn components_declare_limits_up_to_a_maximum() {
+        let set = PluginLimits { fuel_per_item: Some(20_000_000_000), ..PluginLimits::default() };
+        let unset = PluginLimits::default();
+        for (limits, set, expected) in [
+            (json!({}), &unset, (500_000_000, 2.0)),
+            (json!({"wall_time": 7.5}), &unset, (500_000_000, 7.5)),
+            (json!({"fuel_per_item": 9_000_000_000_u64, "wall_time": 60}), &unset, (9_000_000_000, 60.0)),
+            (json!({"fuel_per_item": u64::MAX, "wall_time": 1e300}), &unset, (10_000_000_000, 60.0)),
+            (json!({"fuel_per_item": 1, "wall_time": 3}), &set, (20_000_000_000, 3.0)),
+        ] {
+            assert_eq!(declared(limits.clone(), set), Ok(expected), "{limits}");
+        }
+    }
+
+    #[test]
+    fn other_declarations_of_limits_are_refused() {
+        for (limits, expected) in [
+            (json!([]), "is not an object"),
+            (json!({"fuel_per_item": 0}), "has a `fuel_per_item` that is not a positive integer"),
+            (json!({"fuel_per_item": 1.5}), "has a `fuel_per_item` that is not a positive integer"),
+            (json!({"wall_time": -1}), "has a `wall_time` that is not a positive number of seconds"),
+            (json!({"wall_time": "60"}), "has a `wall_time` that is not a positive number of seconds"),
+            (
+                json!({"memory_mib": 4000}),
+                "has `memory_mib`; a component declares `fuel_per_item` and `wall_time` only",
+            ),
+        ] {
+            let error = declared(limits, &PluginLimits::default()).expect_err("refused").recorded("plugins");
+            assert_eq!(error, format!("its `extra`: `limits` {expected}"));
         }
     }
 }

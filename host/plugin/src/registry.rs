@@ -6,10 +6,14 @@ use crate::component_members::PluginComponent;
 use crate::host::PluginHost;
 use crate::inspect::ComponentSummary;
 use crate::limits::Limits;
-use crate::member_description::MemberDescription;
+use crate::optional_component::OptionalComponent;
 use crate::plugin_description::PluginDescription;
+use crate::registered_plugin::{
+    BundledComponent, ListedPlugin, LoadedPlugin, OptionalPlugin, Origin, RegisteredPlugin,
+};
+use crate::registry_error::RegistryError;
 use crate::world::World;
-use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
+use gage_config::{PluginReference, PluginSource, PluginSpec};
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, PinnedFile, PinnedFiles, ResourceShortage, SeenFile};
 use parking_lot::Mutex;
@@ -18,171 +22,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum number of plugins that a message lists.
-const MAX_LISTED_PLUGINS: usize = 20;
-
-/// A component that is bundled with the program.
-#[derive(Clone, Copy, Debug)]
-pub struct BundledComponent {
-    /// The name.
-    pub name: &'static str,
-    /// The world.
-    pub world: World,
-    /// Names of its members.
-    pub members: &'static [&'static str],
-    /// True if only the program uses it: no suite can name it, and it is not listed.
-    pub is_internal: bool,
-    /// Bytes of the component.
-    pub bytes: &'static [u8],
-    /// Its [`PluginDescription`] as JSON; `null` if it is not recorded.
-    pub description: &'static str,
-}
-
-/// Error from looking up or adding a plugin.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// No plugin has this name.
-    #[error("there is no {world} '{name}'")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The requested world.
-        world: World,
-        /// The known names.
-        known: Vec<String>,
-    },
-    /// No plugin has this id.
-    #[error("there is no plugin '{id}'")]
-    UnknownPlugin {
-        /// The id.
-        id: String,
-        /// The known ids.
-        known: Vec<String>,
-    },
-    /// Several plugins have a member with this name.
-    #[error("the {world} '{name}' is in several plugins: {}", list(plugins))]
-    Ambiguous {
-        /// The name.
-        name: String,
-        /// The requested world.
-        world: World,
-        /// The plugins, each with its source.
-        plugins: Vec<String>,
-        /// The unambiguous names.
-        known: Vec<String>,
-    },
-    /// Another plugin already has this id.
-    #[error("the id '{id}' is taken by {by}")]
-    IdTaken {
-        /// The id.
-        id: String,
-        /// The plugin with this id.
-        by: String,
-    },
-    /// The file cannot be read.
-    #[error("cannot read the plugin {}: {error}", shown_path(path))]
-    Unreadable {
-        /// The path as written.
-        path: PathBuf,
-        /// The cause.
-        error: String,
-    },
-    /// The file differs from the one named in the suite.
-    #[error("sha256 mismatch for {}: expected {}, found {}", .path.display(), .wanted.hex(), .found.hex())]
-    Digest {
-        /// The file.
-        path: PathBuf,
-        /// Digest in the suite.
-        wanted: Digest,
-        /// Digest of the file.
-        found: Digest,
-    },
-    /// The component cannot be used.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-}
-
-impl RegistryError {
-    /// Returns advice, if there is any beyond the message.
-    pub fn help(&self) -> Option<String> {
-        match self {
-            RegistryError::Ambiguous { known, .. } => Some(format!("name one of them: {}", list(known))),
-            RegistryError::IdTaken { .. } => Some("give the entry another id".to_owned()),
-            RegistryError::Digest { .. } => {
-                Some("restore the intended file; or, if you trust the new one, write its sha256".to_owned())
-            }
-            RegistryError::Load(error) => error.help.clone(),
-            RegistryError::Unknown { .. }
-            | RegistryError::UnknownPlugin { .. }
-            | RegistryError::Unreadable { .. } => None,
-        }
-    }
-}
-
-fn list(names: &[String]) -> String {
-    gage_core::name_list(names, MAX_LISTED_PLUGINS, ", ")
-}
-
-/// Source of a plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Origin {
-    Bundled(&'static str),
-    File(PathBuf),
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Origin::Bundled(_) => formatter.write_str("comes with the program"),
-            Origin::File(path) => write!(formatter, "{}", path.display()),
-        }
-    }
-}
-
-/// A component registered under an id.
-struct RegisteredPlugin {
-    id: String,
-    origin: Origin,
-    setup: InstanceSetup,
-    /// The file it was read from; `None` if it is bundled.
-    file: Option<Arc<PinnedFile>>,
-    /// True if it comes from a suite or a folder, and its id is its own name.
-    is_entry: bool,
-    /// Loaded on first use, if its members are known without loading.
-    component: Mutex<Option<AnyComponent>>,
-}
-
-/// A registered component, for listings.
-#[derive(Clone, Debug)]
-pub struct ListedPlugin {
-    /// Id in a suite.
-    pub id: String,
-    /// Source of the plugin.
-    pub source: String,
-    /// Summary of the bytes.
-    pub summary: ComponentSummary,
-    /// The component's description of itself.
-    pub described: PluginDescription,
-}
-
-impl ListedPlugin {
-    /// Returns the kind.
-    pub fn world(&self) -> World {
-        self.summary.world
-    }
-
-    /// Returns the descriptions of the members.
-    pub fn members(&self) -> &[MemberDescription] {
-        &self.described.members
-    }
-}
-
 /// Finds plugins by name or file, and loads each component once.
 pub struct Registry {
     host: PluginHost,
     bundled: &'static [BundledComponent],
     registered: Vec<RegisteredPlugin>,
+    /// Components that are used if no registered one has the name.
+    optional: Vec<OptionalPlugin>,
     is_lacking: bool,
     /// Files that a suite names without an entry in `plugins`.
     files: Mutex<HashMap<PathBuf, AnyComponent>>,
@@ -203,19 +49,47 @@ impl Registry {
             id: component.name.to_owned(),
             origin: Origin::Bundled(component.name),
             setup: InstanceSetup::default(),
-            file: None,
             is_entry: false,
-            component: Mutex::default(),
+            loaded: Mutex::default(),
         });
         Registry {
             host,
             bundled,
             registered: registered.collect(),
+            optional: Vec::new(),
             is_lacking: false,
             files: Mutex::default(),
             used_files: Arc::default(),
             internal: Mutex::default(),
         }
+    }
+
+    /// Adds components that may be installed in some folders. A plugin of a suite or of a folder with the same name comes
+    /// first. The files are read when they are used.
+    #[must_use]
+    pub fn with_optional(
+        mut self,
+        components: &'static [OptionalComponent],
+        installation: &[PathBuf],
+    ) -> Registry {
+        self.optional.extend(components.iter().map(|component| OptionalPlugin {
+            component,
+            installed: component.locate(installation).map(|file| RegisteredPlugin {
+                id: component.name.to_owned(),
+                setup: InstanceSetup::of_file(&file),
+                origin: Origin::File(file),
+                is_entry: false,
+                loaded: Mutex::default(),
+            }),
+        }));
+        self
+    }
+
+    /// Returns the error of using an optional component, or a member of one, that is not installed. `None` if the name is
+    /// not one of these.
+    pub fn not_installed(&self, name: &str) -> Option<RegistryError> {
+        let named = self.optional.iter().find(|one| one.component.has_name(name))?;
+        named.installed().err()
     }
 
     /// Returns the host that runs its plugins.
@@ -248,7 +122,12 @@ impl Registry {
         let (origin, path) = match &spec.source {
             PluginSource::File(path) => (Origin::File(path.clone()), path.clone()),
             PluginSource::Bundled(name) => {
-                (Origin::Bundled(self.bundled_named(name)?.name), PathBuf::from(name))
+                let optional = self.optional.iter().find(|one| one.component.name == name);
+                let origin = match optional {
+                    Some(optional) => optional.installed()?.origin.clone(),
+                    None => Origin::Bundled(self.bundled_named(name)?.name),
+                };
+                (origin, PathBuf::from(name))
             }
         };
         let (limits, grants) = (spec.limits.clone(), spec.grants.clone());
@@ -263,15 +142,8 @@ impl Registry {
         let component = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
         // An entry for a bundled component replaces it.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
-        let component = Mutex::new(Some(component));
-        self.register(RegisteredPlugin {
-            id: spec.id.clone(),
-            origin,
-            setup,
-            file,
-            is_entry: true,
-            component,
-        })
+        let loaded = Mutex::new(Some(LoadedPlugin { component, file }));
+        self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, loaded })
     }
 
     /// Adds every `.wasm` file of a folder under its file name, without grants.
@@ -296,8 +168,8 @@ impl Registry {
             let setup = InstanceSetup::of_file(&path);
             let (bytes, file) = self.read(&origin, &setup)?;
             let component = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
-            let component = Mutex::new(Some(component));
-            self.register(RegisteredPlugin { id, origin, setup, file, is_entry: true, component })?;
+            let loaded = Mutex::new(Some(LoadedPlugin { component, file }));
+            self.register(RegisteredPlugin { id, origin, setup, is_entry: true, loaded })?;
         }
         Ok(())
     }
@@ -356,13 +228,21 @@ impl Registry {
         Ok(found.ok_or_else(|| lacks(format!("it is a {}, not a {}", component.world(), K::WORLD)))?)
     }
 
-    /// Returns all components in registration order. Bundled ones with a recorded description are neither compiled nor
-    /// loaded.
+    /// Returns all components in registration order, and then the installed optional ones. Those with a recorded
+    /// description are neither compiled nor loaded.
     ///
     /// # Errors
     /// If a component cannot be loaded.
     pub fn list(&self) -> Result<Vec<ListedPlugin>, RegistryError> {
-        self.registered.iter().map(|one| self.listed(one)).collect()
+        self.registered.iter().chain(self.unreplaced_optional()).map(|one| self.listed(one)).collect()
+    }
+
+    /// Returns the installed optional components that no registered one replaces.
+    fn unreplaced_optional(&self) -> impl Iterator<Item = &RegisteredPlugin> {
+        let installed = self.optional.iter().filter_map(|one| one.installed.as_ref().ok());
+        installed.filter(move |optional| {
+            !self.registered.iter().any(|one| one.id == optional.id || one.origin == optional.origin)
+        })
     }
 
     fn listed(&self, one: &RegisteredPlugin) -> Result<ListedPlugin, RegistryError> {
@@ -376,15 +256,22 @@ impl Registry {
         Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), summary, described })
     }
 
-    /// Returns the summary and the recorded description of a bundled component; `None` if none is recorded.
+    /// Returns the summary and the recorded description of a component; `None` if none is recorded.
     fn recorded(
         &self,
         one: &RegisteredPlugin,
     ) -> Result<Option<(ComponentSummary, PluginDescription)>, RegistryError> {
-        let Origin::Bundled(name) = &one.origin else { return Ok(None) };
-        let bundled = self.bundled_named(name)?;
-        let Some(described) = PluginDescription::from_json(bundled.description) else { return Ok(None) };
-        Ok(Some((summarise(&one.id, bundled.bytes)?, described)))
+        let description = match &one.origin {
+            Origin::Bundled(name) => self.bundled_named(name)?.description,
+            Origin::File(_) if one.is_entry => return Ok(None),
+            Origin::File(_) => {
+                let optional = self.optional.iter().find(|optional| optional.component.name == one.id);
+                optional.map_or("null", |optional| optional.component.description)
+            }
+        };
+        let Some(described) = PluginDescription::from_json(description) else { return Ok(None) };
+        let (bytes, _) = self.read(&one.origin, &one.setup)?;
+        Ok(Some((summarise(&one.id, &bytes)?, described)))
     }
 
     /// Returns the names that several plugins share, each as an error for its users.
@@ -427,11 +314,7 @@ impl Registry {
                 }
             }
             PluginReference::Member { plugin, member } => {
-                let one = self.registered.iter().find(|one| one.id == *plugin).ok_or_else(|| {
-                    let known = self.registered.iter().map(|one| one.id.clone()).collect();
-                    RegistryError::UnknownPlugin { id: plugin.clone(), known }
-                })?;
-                (self.used(one)?, Some(member.clone()))
+                (self.used(self.with_id(plugin)?)?, Some(member.clone()))
             }
             PluginReference::File { path, member } => (self.file(path)?, member.clone()),
         };
@@ -442,6 +325,20 @@ impl Registry {
                 message: format!("it is a {} plugin, but is used as a {}", component.world(), K::WORLD),
                 help: None,
             })),
+        }
+    }
+
+    /// Returns the component with an id.
+    fn with_id(&self, id: &str) -> Result<&RegisteredPlugin, RegistryError> {
+        if let Some(one) = self.registered.iter().find(|one| one.id == id) {
+            return Ok(one);
+        }
+        match self.optional.iter().find(|one| one.component.name == id) {
+            Some(optional) => optional.installed(),
+            None => {
+                let known = self.registered.iter().map(|one| one.id.clone()).collect();
+                Err(RegistryError::UnknownPlugin { id: id.to_owned(), known })
+            }
         }
     }
 
@@ -462,7 +359,7 @@ impl Registry {
         }
         match holders.as_slice() {
             [only] => Ok(only),
-            [] => Err(RegistryError::Unknown { name: name.to_owned(), world, known }),
+            [] => self.optional_holder(name, world, known),
             several => Err(RegistryError::Ambiguous {
                 name: name.to_owned(),
                 world,
@@ -470,6 +367,25 @@ impl Registry {
                 known: several.iter().map(|one| format!("{}#{name}", one.id)).collect(),
             }),
         }
+    }
+
+    /// Returns the optional component that has a member with this name. `known` are the names of other components.
+    fn optional_holder(
+        &self,
+        name: &str,
+        world: World,
+        mut known: Vec<String>,
+    ) -> Result<&RegisteredPlugin, RegistryError> {
+        for optional in self.optional.iter().filter(|one| one.component.world == world) {
+            let members = optional.component.members;
+            if members.contains(&name) {
+                return optional.installed();
+            }
+            if optional.installed.is_ok() {
+                known.extend(members.iter().map(|member| (*member).to_owned()));
+            }
+        }
+        Err(RegistryError::Unknown { name: name.to_owned(), world, known })
     }
 
     /// Returns the names of a component's members, if it belongs to the world.
@@ -491,20 +407,26 @@ impl Registry {
 
     /// Returns a component that a suite uses.
     fn used(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
-        one.file.iter().for_each(|file| self.used_files.add(file));
-        self.component(one)
+        let LoadedPlugin { component, file } = self.loaded(one)?;
+        file.iter().for_each(|file| self.used_files.add(file));
+        Ok(component)
     }
 
     fn component(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
-        let mut slot = one.component.lock();
-        if let Some(component) = &*slot {
-            return Ok(component.clone());
+        Ok(self.loaded(one)?.component)
+    }
+
+    fn loaded(&self, one: &RegisteredPlugin) -> Result<LoadedPlugin, RegistryError> {
+        let mut slot = one.loaded.lock();
+        if let Some(loaded) = &*slot {
+            return Ok(loaded.clone());
         }
-        // Only bundled components are loaded this late.
-        let (bytes, _) = self.read(&one.origin, &one.setup)?;
+        // Only bundled and optional components are loaded this late.
+        let (bytes, file) = self.read(&one.origin, &one.setup)?;
         let component = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
-        *slot = Some(component.clone());
-        Ok(component)
+        let loaded = LoadedPlugin { component, file };
+        *slot = Some(loaded.clone());
+        Ok(loaded)
     }
 
     /// Returns the component of a file without an entry. If the same file has an entry, returns that one.

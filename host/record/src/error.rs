@@ -1,5 +1,6 @@
 //! Errors of a run folder, each with advice.
 
+use crate::JournalId;
 use crate::format::MANIFEST_FILE;
 use crate::missing_manifest::MissingManifest;
 use gage_core::foreign_file::FileRefusal;
@@ -183,6 +184,21 @@ pub enum RecordError {
         line: u64,
         /// The problem.
         reason: String,
+    },
+
+    /// A file of the journal belongs to another journal than that of the run.
+    #[error(
+        "{} belongs to another journal: it has the journal id {found}, and the manifest of the run names {expected}; restore \
+         the run's own journal from a copy, or set the foreign lines aside with `gage-host runs repair RUN`",
+        .path.display()
+    )]
+    ForeignJournal {
+        /// The file.
+        path: PathBuf,
+        /// The id in the file.
+        found: JournalId,
+        /// The id in the manifest.
+        expected: JournalId,
     },
 
     /// A batch of records could not be stored.

@@ -3,7 +3,7 @@
 use crate::format::MANIFEST_FILE;
 use crate::run_files::{max_values_of, open_run_file, read_run_file};
 use crate::writer_lock::WriterLock;
-use crate::{AtomicFile, FileDigest, RecordError};
+use crate::{AtomicFile, FileDigest, JournalId, RecordError};
 use gage_core::{Digest, parse_json};
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct RunFolder {
     pub(crate) path: PathBuf,
     pub(crate) run_id: String,
+    pub(crate) journal_id: JournalId,
     pub(crate) writer_lock: Option<WriterLock>,
 }
 
@@ -54,6 +55,11 @@ impl RunFolder {
     /// Returns the run's id.
     pub fn run_id(&self) -> &str {
         &self.run_id
+    }
+
+    /// Returns the id of the run's journal.
+    pub(crate) fn journal_id(&self) -> JournalId {
+        self.journal_id
     }
 
     /// Returns the path of a file in the run folder.

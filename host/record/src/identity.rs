@@ -74,6 +74,9 @@ pub struct DatasetIdentity {
     /// Digest of the file of labels beside the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<FileDigest>,
+    /// Digest of the file with the examples of `few_shot`, or of the list of the digests of all such files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub few_shot: Option<FileDigest>,
     /// Name of the dataset on a hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_id: Option<String>,

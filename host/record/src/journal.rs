@@ -10,7 +10,8 @@
 //!
 //! A killed process leaves at most a torn end: lines after the last good one, from a batch that was never
 //! acknowledged. It is cut off when the journal is reopened. A bad line before a good one is reported as
-//! damage. Checksums are seeded with the run's id, so a record of another run counts as a bad line. Each line
+//! damage. Each journal has a random [`JournalId`], which the manifest of its run records. Each file holds it, and
+//! checksums are seeded with it, so neither a file nor a line of another journal is taken for one of this run. Each line
 //! holds its number, which reveals missing lines. `journal/recorded` holds a lower bound of the number of
 //! lines. [`JournalRepair`](crate::JournalRepair) sets damaged lines aside.
 
@@ -42,34 +43,37 @@ pub use index::{AnswerReader, EndedSample, IndexedSample, JournalIndex, PartialR
 pub(crate) use segment_names::segment_number;
 pub(crate) use segments::segment_paths;
 pub use tail::{JournalTail, TailEntry, TailRead};
-pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail, Storage};
+pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail, ReadJournal, Storage};
 
 use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, RECORDED_FILE};
 use crate::format_version::JournalVersion;
-use crate::{FileDigest, RecordError, RunFolder};
+use crate::{FileDigest, JournalId, RecordError, RunFolder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The first line of a journal file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
     format: String,
     format_version: JournalVersion,
     run_id: String,
+    journal_id: JournalId,
 }
 
 impl Header {
-    fn new(run_id: &str) -> Header {
+    /// Returns the header of the journal of a run.
+    fn of(folder: &RunFolder) -> Header {
         Header {
             format: JOURNAL_FORMAT.to_owned(),
             format_version: JournalVersion::CURRENT,
-            run_id: run_id.to_owned(),
+            run_id: folder.run_id().to_owned(),
+            journal_id: folder.journal_id(),
         }
     }
 
-    /// Checks that the first line of a file is the header of this run's journal.
-    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<(), RecordError> {
+    /// Checks that the first line of a file is the header of the journal with this id.
+    fn check(path: &Path, json: &[u8], journal_id: JournalId) -> Result<(), RecordError> {
         let header: Header = serde_json::from_slice(json).map_err(|error| {
             RecordError::damaged(path, 1, format!("not the header of a journal: {error}"))
         })?;
@@ -77,10 +81,15 @@ impl Header {
             return Err(RecordError::damaged(path, 1, format!("the format is '{}'", header.format)));
         }
         JournalVersion::check(path, u64::from(header.format_version.number()))?;
-        if header.run_id != run_id {
-            return Err(RecordError::damaged(path, 1, format!("it belongs to run '{}'", header.run_id)));
-        }
-        Ok(())
+        check_journal_id(path, header.journal_id, journal_id)
+    }
+}
+
+/// Rejects a file that belongs to another journal than the manifest of the run names.
+fn check_journal_id(path: &Path, found: JournalId, expected: JournalId) -> Result<(), RecordError> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(RecordError::ForeignJournal { path: path.to_owned(), found, expected }),
     }
 }
 

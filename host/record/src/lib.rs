@@ -19,6 +19,7 @@ pub mod format;
 mod format_version;
 mod identity;
 mod journal;
+mod journal_id;
 mod lifecycle;
 mod manifest;
 mod media_folder;
@@ -51,8 +52,9 @@ pub use identity::{
 pub use journal::{
     AnswerEntry, AnswerReader, DamageKind, DamagedLine, DamagedSample, EndedSample, IndexedSample,
     JournalEntry, JournalIndex, JournalTail, JournalWriter, OpenedJournal, PartialRecords, QuarantinedTail,
-    SampleStage, Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
+    ReadJournal, SampleStage, Scores, ScoresEntry, Storage, TailEntry, TailRead, journal_digests,
 };
+pub use journal_id::JournalId;
 pub use manifest::{GrantedPermissions, Manifest, ManifestIntegrity, TokenPrice};
 pub use media_folder::MediaFolder;
 pub use missing_manifest::MissingManifest;

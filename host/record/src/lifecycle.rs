@@ -8,7 +8,7 @@ use crate::missing_manifest::is_never_started;
 use crate::shards::shard_folders;
 use crate::shards_folder::has_shards;
 use crate::writer_lock::WriterLock;
-use crate::{FileDigest, JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
+use crate::{FileDigest, JournalId, JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl RunFolder {
         if !is_never_started(&path) {
             return Err(exists());
         }
-        let folder = begin_journal(path, run_id, writer_lock)?;
+        let folder = begin_journal(path, run_id, JournalId::random(), writer_lock)?;
         sync_folder(root)?;
         Ok(folder)
     }
@@ -58,8 +58,9 @@ impl RunFolder {
         if !RunFolder::is_unfinished_scoring(&path, parent_run) {
             return Err(run_exists(run_id, &path));
         }
+        let journal_id = unedited_manifest(&path)?.journal_id;
         clear_results(&path)?;
-        begin_journal(path, run_id, writer_lock)
+        begin_journal(path, run_id, journal_id, writer_lock)
     }
 
     /// Returns whether a folder holds an unfinished run that scores the answers of the run `parent_run`, and has asked no
@@ -84,12 +85,13 @@ impl RunFolder {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
         let writer_lock = WriterLock::take(&path)?;
-        let is_merged = || unedited_manifest(&path).map(|manifest| !manifest.shards.is_empty());
-        if !has_shards(&path) || RunFolder::has_manifest(&path) && !is_merged()? {
+        let before = RunFolder::has_manifest(&path).then(|| unedited_manifest(&path)).transpose()?;
+        if !has_shards(&path) || before.as_ref().is_some_and(|manifest| manifest.shards.is_empty()) {
             return Err(run_exists(run_id, &path));
         }
+        let journal_id = before.map_or_else(JournalId::random, |manifest| manifest.journal_id);
         clear_results(&path)?;
-        begin_journal(path, run_id, writer_lock)
+        begin_journal(path, run_id, journal_id, writer_lock)
     }
 
     /// Deletes the folder if its run never started, because its first manifest could not be written.
@@ -134,8 +136,7 @@ impl RunFolder {
                 ),
             });
         }
-        let run_id = manifest.run_id.clone();
-        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };
+        let folder = RunFolder::of_manifest(path, &manifest, Some(writer_lock));
         folder.check_journal(&manifest)?;
         durable_lines(&folder)?;
         create_journal_folder(&folder.path)?;
@@ -153,8 +154,7 @@ impl RunFolder {
         let writer_lock = WriterLock::take(path)?;
         let manifest = unedited_manifest(path)?;
         create_journal_folder(path)?;
-        let run_id = manifest.run_id.clone();
-        Ok((RunFolder { path: path.to_owned(), run_id, writer_lock: Some(writer_lock) }, manifest))
+        Ok((RunFolder::of_manifest(path.to_owned(), &manifest, Some(writer_lock)), manifest))
     }
 
     /// Opens the folder of any run for reading, without a lock. The run may still be in progress.
@@ -166,7 +166,12 @@ impl RunFolder {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let manifest = Manifest::read(path)?;
-        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None })
+        Ok(RunFolder::of_manifest(path.to_owned(), &manifest, None))
+    }
+
+    /// Returns the folder of a run that has a manifest, which names the run and its journal.
+    fn of_manifest(path: PathBuf, manifest: &Manifest, writer_lock: Option<WriterLock>) -> RunFolder {
+        RunFolder { path, run_id: manifest.run_id.clone(), journal_id: manifest.journal_id, writer_lock }
     }
 
     /// Deletes the folder of a run with its shards, unless a process is writing to it or to one of them. The folder stops
@@ -253,14 +258,24 @@ fn run_exists(run_id: &str, path: &Path) -> RecordError {
     RecordError::RunExists { run_id: run_id.to_owned(), path: path.to_owned() }
 }
 
-/// Creates the empty journal of a new run in a locked folder. If that fails, nothing of the run stays.
-fn begin_journal(path: PathBuf, run_id: &str, mut writer_lock: WriterLock) -> Result<RunFolder, RecordError> {
+/// Creates the empty journal of a new run in a locked folder. If that fails, nothing of the run stays. If the process is killed
+/// before there is a manifest with the id, the run never started, and the next process begins a journal with another id. A run
+/// that is written again keeps the id that its manifest has.
+fn begin_journal(
+    path: PathBuf,
+    run_id: &str,
+    journal_id: JournalId,
+    mut writer_lock: WriterLock,
+) -> Result<RunFolder, RecordError> {
     // The count comes before the manifest, which implies that it exists.
     let begun = create_journal_folder(&path)
-        .and_then(|()| DurableCount::begin(&path, run_id, 0).map(drop))
+        .and_then(|()| DurableCount::begin(&path, journal_id, 0).map(drop))
         .and_then(|()| writer_lock.take_recorded(&path));
     match begun {
-        Ok(()) => Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) }),
+        Ok(()) => {
+            let writer_lock = Some(writer_lock);
+            Ok(RunFolder { path, run_id: run_id.to_owned(), journal_id, writer_lock })
+        }
         Err(error) => {
             delete_unstarted(&path);
             Err(error)

@@ -5,7 +5,7 @@ use crate::error::manifest_remedy;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, MAX_JSON_VALUES, MEDIA_FOLDER, SAMPLES_FILE};
 use crate::format_version::ManifestVersion;
 use crate::run_files::read_run_file;
-use crate::{FileDigest, MergedShard, RecordError, RunFolder, RunIdentity, RunStatus, ShardOfRun};
+use crate::{FileDigest, JournalId, MergedShard, RecordError, RunFolder, RunIdentity, RunStatus, ShardOfRun};
 use gage_core::{Digest, Object, Usage, check_name, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,6 +15,9 @@ use std::time::SystemTime;
 
 /// Key that holds the digest of all other keys.
 const DIGEST: &str = "digest";
+
+/// Key that holds the id of the journal.
+const JOURNAL_ID: &str = "journal_id";
 
 /// Price of the tokens of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +68,8 @@ pub struct Manifest {
     pub format_version: ManifestVersion,
     /// The run's id.
     pub run_id: String,
+    /// The id of the run's journal. A manifest that is written gets that of its folder.
+    pub journal_id: JournalId,
     /// Start of the run, RFC 3339 in UTC.
     pub created_at: String,
     /// End of the run, RFC 3339 in UTC.
@@ -132,6 +137,7 @@ impl Manifest {
         Manifest {
             format_version: ManifestVersion::CURRENT,
             run_id: run_id.to_owned(),
+            journal_id: JournalId::default(),
             created_at: rfc3339(SystemTime::now()),
             finished_at: None,
             host_version: host_version.to_owned(),
@@ -184,7 +190,7 @@ impl Manifest {
         self.finished_at = Some(rfc3339(SystemTime::now()).max(self.created_at.clone()));
     }
 
-    /// Writes the manifest to its run's folder atomically.
+    /// Writes the manifest to its run's folder atomically. It names the journal of that folder.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -193,6 +199,9 @@ impl Manifest {
             RecordError::invalid(&folder.path_of(MANIFEST_FILE), error.to_string())
         };
         let mut value = serde_json::to_value(self).map_err(not_json)?;
+        if let Value::Object(keys) = &mut value {
+            keys.insert(JOURNAL_ID.to_owned(), folder.journal_id().to_string().into());
+        }
         let digest = Digest::of_json(&value);
         if let Value::Object(keys) = &mut value {
             keys.insert(DIGEST.to_owned(), digest.to_string().into());
@@ -322,6 +331,7 @@ mod tests {
         manifest.files.insert("samples.jsonl".to_owned(), digest);
         manifest.costs.insert("b".to_owned(), 0.1 + 0.2);
         manifest.write(&folder).unwrap();
+        manifest.journal_id = folder.journal_id();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
         let path = folder.path_of(MANIFEST_FILE);
         let text = fs::read_to_string(&path).unwrap();
@@ -363,8 +373,8 @@ mod tests {
     #[test]
     fn unknown_keys_of_a_manifest_are_left_out() {
         let manifest = read(
-            r#"{"format_version": 1, "run_id": "a", "created_at": "2026-01-01T00:00:00Z", "host_version": "0.1.0",
-                "status": "interrupted", "identity": {"config": {}}, "files": {}, "a_key_of_later": true}"#,
+            r#"{"format_version": 1, "run_id": "a", "journal_id": "00000000000000000000000000000001",
+                "created_at": "2026-01-01T00:00:00Z", "host_version": "0.1.0", "status": "interrupted", "identity": {"config": {}}, "files": {}, "a_key_of_later": true}"#,
         )
         .unwrap();
         assert_eq!((manifest.run_id.as_str(), manifest.status), ("a", RunStatus::Interrupted));
@@ -396,6 +406,11 @@ mod tests {
             (r#"{"format_version": 3}"#, "use a newer gage-host"),
             (r#"{"run_id": "a"}"#, "no 'format_version'"),
             (r#"{"format_version": 1}"#, "missing field `run_id`"),
+            (
+                r#"{"format_version": 1, "run_id": "a", "journal_id": "b"}"#,
+                "the id of a journal has 32 hexadecimal digits",
+            ),
+            (r#"{"format_version": 1, "run_id": "a"}"#, "missing field `journal_id`"),
             ("{", "it is cut off at line 1, column 1"),
         ];
         for (text, part) in cases {

@@ -228,6 +228,7 @@ mod tests {
         manifest.write(&folder).unwrap();
 
         let reader = RunReader::open(folder.path()).unwrap();
+        manifest.journal_id = folder.journal_id();
         assert_eq!(reader.manifest(), &manifest);
         assert_eq!(reader.summary::<Value>().unwrap(), Some(json!({"a": 1})));
         let mut lines: Vec<SampleLine> = reader.samples().unwrap().map(Result::unwrap).collect();

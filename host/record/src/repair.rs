@@ -105,7 +105,7 @@ impl JournalRepair {
         folder.check_foreign_segments(&manifest)?;
         let recorded = match durable_lines(&folder) {
             Ok(lines) => Some(lines),
-            Err(RecordError::Invalid { .. }) => None,
+            Err(RecordError::Invalid { .. } | RecordError::ForeignJournal { .. }) => None,
             Err(error) => return Err(error),
         };
         let numbers = pinned_segments(&manifest).filter_map(|(name, _)| segment_number(Path::new(name)));
@@ -159,7 +159,7 @@ impl JournalRepair {
             RepairStep::Rewrite(place) => self.segments[place].rewrite(&self.folder)?,
             RepairStep::RemoveSuperseded => self.remove_superseded()?,
             RepairStep::WriteCount => {
-                DurableCount::begin(self.folder.path(), self.folder.run_id(), self.lines)?;
+                DurableCount::begin(self.folder.path(), self.folder.journal_id(), self.lines)?;
             }
             RepairStep::FinishList => finish_list(&damaged)?,
         }
@@ -212,7 +212,11 @@ fn steps(segments: usize) -> VecDeque<RepairStep> {
 fn lines_if_intact(folder: &RunFolder, manifest: &Manifest) -> Result<Option<u64>, RecordError> {
     match folder.check_journal(manifest).and_then(|()| JournalIndex::read(folder)) {
         Ok(_) => JournalIndex::read_lines(folder).map(|(_, lines)| Some(lines)),
-        Err(RecordError::Invalid { .. } | RecordError::DamagedJournal { .. }) => Ok(None),
+        Err(
+            RecordError::Invalid { .. }
+            | RecordError::DamagedJournal { .. }
+            | RecordError::ForeignJournal { .. },
+        ) => Ok(None),
         Err(error) => Err(error),
     }
 }

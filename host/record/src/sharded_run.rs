@@ -70,6 +70,9 @@ pub enum ShardState {
     /// Its folder is not that of this shard, was edited, or is damaged.
     #[strum(to_string = "unreadable")]
     Unreadable,
+    /// It was merged, and its folder was deleted since. The merged run has its records.
+    #[strum(to_string = "deleted")]
+    Deleted,
 }
 
 impl ShardState {
@@ -89,7 +92,7 @@ pub enum MergeState {
     Running,
     /// The process that merged the shards was stopped.
     Stopped,
-    /// A shard has changed since it was merged.
+    /// A shard has changed since it was merged. One whose folder was deleted has not.
     Outdated,
     /// The shards were merged, and some of them lacked records.
     Partial,
@@ -114,6 +117,8 @@ pub struct ShardTotals {
     pub not_started: u64,
     /// Number of shards that cannot be read.
     pub unreadable: u64,
+    /// Number of shards that were merged, and whose folders were deleted since.
+    pub deleted: u64,
     /// Number of samples that have ended, where it was counted.
     pub recorded: u64,
     /// Number of samples of all shards, if known.
@@ -156,6 +161,7 @@ impl ShardedRun {
             stopped: number_in(ShardState::Stopped),
             not_started: number_in(ShardState::NotStarted),
             unreadable: number_in(ShardState::Unreadable),
+            deleted: number_in(ShardState::Deleted),
             recorded,
             planned,
             failed: sum(|shard| shard.failed),

@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub struct HostSettings {
     /// Components that a suite can name without a file; default all first-party components.
     pub components: &'static [BundledComponent],
+    /// Folders of the installation, in which optional components are looked for; default those of this program.
+    pub installation_folders: Vec<PathBuf>,
     /// Folder for downloaded datasets, compiled components and answers; default [`user_cache_folder`].
     pub cache_folder: Option<PathBuf>,
     /// Component compiler; default in this process.
@@ -35,6 +37,7 @@ impl Default for HostSettings {
     fn default() -> HostSettings {
         HostSettings {
             components: gage_plugin_bundle::COMPONENTS,
+            installation_folders: gage_core::installation_folders(),
             cache_folder: user_cache_folder(),
             compiler: ComponentCompiler::InProcess,
             reuses_functions: false,
@@ -49,6 +52,13 @@ impl HostSettings {
     pub(crate) fn is_bundled(&self, name: &str) -> bool {
         let mut components = self.components.iter().filter(|component| !component.is_internal);
         components.any(|component| component.name == name || component.members.contains(&name))
+    }
+
+    /// Returns the file of an optional component, by its name or that of a member, if it is installed.
+    pub(crate) fn installed(&self, name: &str) -> Option<PathBuf> {
+        let mut components = gage_plugin_bundle::OPTIONAL_COMPONENTS.iter();
+        let named = components.find(|component| component.has_name(name))?;
+        named.locate(&self.installation_folders).ok()
     }
 
     /// Returns the options for opening backends, without anything specific to a run.
@@ -133,12 +143,14 @@ impl Context {
         })
     }
 
-    /// Registers the bundled components and those in some folders.
+    /// Registers the bundled components, the optional ones of the installation, and those in some folders.
     ///
     /// # Errors
     /// Fails if the platform cannot run components, or a folder cannot be used.
     pub fn registry(&self, plugin_folders: &[PathBuf]) -> Result<Registry, RunnerError> {
-        let mut registry = Registry::new(self.plugin_host()?, self.host.components);
+        let optional = gage_plugin_bundle::OPTIONAL_COMPONENTS;
+        let mut registry = Registry::new(self.plugin_host()?, self.host.components)
+            .with_optional(optional, &self.host.installation_folders);
         for folder in plugin_folders {
             registry.add_folder(folder)?;
         }

@@ -428,6 +428,7 @@ fn is_of_folder(error: &RecordError) -> bool {
             | RecordError::Invalid { .. }
             | RecordError::Refused { .. }
             | RecordError::DamagedJournal { .. }
+            | RecordError::ForeignJournal { .. }
             | RecordError::NewerFormat { .. }
             | RecordError::InvalidRunId(_)
     )

@@ -176,6 +176,7 @@ impl EndedRun<'_> {
         manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
         seal(&folder, &mut manifest, &origin, &ending).map_err(RunnerError::unwritten)?;
         let budget = &config.budget;
+        let is_merged = matches!(origin, Origin::Shards { .. });
         Ok(RunOutcome {
             run_id: folder.run_id().to_owned(),
             folder: folder.path().to_owned(),
@@ -188,6 +189,7 @@ impl EndedRun<'_> {
             usage: spent,
             has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
             has_given_answers: has_given_answers(config),
+            is_merged,
             reports,
             batch,
         })

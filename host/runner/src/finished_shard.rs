@@ -9,13 +9,15 @@ use gage_record::{Manifest, ManifestIntegrity, RunFolder, RunIdentity, RunStatus
 use std::path::Path;
 
 /// Returns the outcome of a shard of a run that is complete, if it was made from the same suite, data and plugins, and no sample is
-/// to be tried again. `None` if the shard has work left, is another one, or some of its files must be written again.
+/// to be tried again. `None` if the shard has work left, is another one, differs from another shard of the run, or some of its
+/// files must be written again.
 pub(crate) fn finished_shard(
     folder: &Path,
     (wanted, whole_run): &(Shard, String),
     plan: &Plan,
     datasets: &Datasets,
     max_samples: Option<u64>,
+    other_shard: Option<&Manifest>,
 ) -> Option<RunOutcome> {
     let manifest = Manifest::read(folder).ok()?;
     let shard = manifest.shard.as_ref()?;
@@ -23,6 +25,13 @@ pub(crate) fn finished_shard(
     let is_known = shard.tasks.iter().all(|task| task.records.is_some());
     let is_done = manifest.status == RunStatus::Complete && is_known && shard.max_samples == max_samples;
     if !is_wanted || !is_done || Manifest::integrity(folder).ok()? != ManifestIntegrity::Intact {
+        return None;
+    }
+    let has_same_inputs = |other: &Manifest| {
+        let other_limit = other.shard.as_ref().and_then(|shard| shard.max_samples);
+        other_limit == shard.max_samples && other.identity.differences(&manifest.identity).is_empty()
+    };
+    if !other_shard.is_none_or(has_same_inputs) {
         return None;
     }
     // Models are compared when the shards are merged.
@@ -37,21 +46,36 @@ pub(crate) fn finished_shard(
     if outcomes.iter().any(|(outcome, count)| *count > 0 && outcome.is_retried_on_resume()) {
         return None;
     }
-    let task = |task_id: &String| TaskReport { task_id: task_id.clone(), ..TaskReport::default() };
     let budget = &plan.config.budget;
     Some(RunOutcome {
-        run_id: manifest.run_id.clone(),
-        folder: folder.to_owned(),
-        status: RunStatus::Complete,
-        ending: Ending::Complete,
-        ended_by: None,
-        shortfalls: Vec::new(),
-        limits: Vec::new(),
-        tasks: shard.tasks.iter().map(|sharded| task(&sharded.task_id)).collect(),
-        usage: RunUsage::default(),
         has_usage_budget: budget.max_cost.is_some() || budget.max_tokens_total.is_some(),
         has_given_answers: has_given_answers(&plan.config),
+        ..recorded_outcome(&manifest, folder, reports, Ending::Complete)
+    })
+}
+
+/// Returns the outcome of a run that has ended, for a process that has nothing to do.
+pub(crate) fn recorded_outcome(
+    manifest: &Manifest,
+    folder: &Path,
+    reports: WrittenReports,
+    ending: Ending,
+) -> RunOutcome {
+    let task = |task_id: &str| TaskReport { task_id: task_id.to_owned(), ..TaskReport::default() };
+    RunOutcome {
+        run_id: manifest.run_id.clone(),
+        folder: folder.to_owned(),
+        status: manifest.status,
+        ending,
+        ended_by: manifest.ended_by.clone(),
+        shortfalls: Vec::new(),
+        limits: Vec::new(),
+        tasks: manifest.identity.task_ids().map(task).collect(),
+        usage: RunUsage::default(),
+        has_usage_budget: false,
+        has_given_answers: false,
+        is_merged: !manifest.shards.is_empty(),
         reports,
         batch: None,
-    })
+    }
 }

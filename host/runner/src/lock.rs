@@ -274,7 +274,11 @@ pub(crate) fn explained(
     if !matches!(error, RunnerError::Problems(_) | RunnerError::Plugins(_)) {
         return error;
     }
-    let places = PluginPlaces { folders: &source.plugin_folders, is_bundled: &|name| host.is_bundled(name) };
+    let places = PluginPlaces {
+        folders: &source.plugin_folders,
+        is_bundled: &|name| host.is_bundled(name),
+        installed: &|name| host.installed(name),
+    };
     error.with_changes(suite.with_inputs(|inputs| locked.unusable(&source.path, inputs, &places)))
 }
 

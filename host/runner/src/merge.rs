@@ -1,6 +1,7 @@
 //! Merging: makes a run from its shards.
 
 mod combine;
+mod merged_before;
 mod shard_set;
 mod summed_manifest;
 mod summed_phases;
@@ -20,12 +21,13 @@ use crate::{RunEvent, RunOutcome, RunnerError, Shortfall};
 use combine::Combination;
 use gage_backend::HttpHosts;
 use gage_config::{PipelineConfig, RecordedConfig};
-use gage_core::ShortageWatch;
+use gage_core::{Shard, ShortageWatch};
 use gage_engine::{Plan, RecordSink, RunReport, RunUsage, Scoring, scoring_plugins};
 use gage_figures::{Completeness, Phases, TaskCompleteness, TaskDescription};
 use gage_plugin::PluginHost;
 use gage_record::format::{CONFIG_FILE, LOCK_FILE};
 use gage_record::{ComponentIdentity, Manifest, MediaFolder, MergedShard, RunFolder, RunStatus};
+use merged_before::merged_before;
 use shard_set::{ShardSet, TaskRecords};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -40,6 +42,9 @@ pub struct MergeOutcome {
     pub shards: Vec<MergedShard>,
     /// Shards that lack records. Empty unless the request allowed it.
     pub missing: Vec<MissingRecords>,
+    /// Number of shards whose folders were deleted after an earlier merge. If there are some, the run has the records of all
+    /// shards, and nothing was written.
+    pub deleted: u64,
     /// Cost of the tokens of all shards, in the currency of the suite's prices. `None` without prices.
     pub cost: Option<f64>,
     /// Description of what the cost leaves out: models without a price.
@@ -47,7 +52,7 @@ pub struct MergeOutcome {
 }
 
 /// Makes a run from its shards: writes its journal from theirs, in the order of the dataset, and then the same reports as an
-/// undivided run. A run that was merged from the same shards before is written again.
+/// undivided run. A run that was merged from the same shards before is written again, unless folders of shards were deleted since.
 ///
 /// # Errors
 /// Fails if the shards are not those of one run, if some are missing and the request does not allow it, or if a folder cannot
@@ -59,15 +64,18 @@ pub fn merge(request: &MergeRequest) -> Result<MergeOutcome, RunnerError> {
 fn merge_shards(request: &MergeRequest, shortages: ShortageWatch) -> Result<MergeOutcome, RunnerError> {
     let began = Instant::now();
     let (root, run_id) = place_of(&request.run)?;
+    if let Some(merged) = merged_before(&request.run)? {
+        return Ok(merged);
+    }
     let shards = ShardSet::open(&request.run, &run_id)?;
     let (config, scoring, plugins) = planned(request, &shards)?;
     let task_ids: Vec<&str> = config.tasks.iter().map(|task| task.task_id.as_str()).collect();
     let tasks = shards.check_records(&task_ids)?;
+    check_earlier_merge(&request.run, &shards, &tasks)?;
     let missing = shards.missing(&tasks);
     if !missing.is_empty() && !request.is_partial {
         return Err(MergeError::Incomplete { run: request.run.clone(), missing }.into());
     }
-    check_earlier_merge(&request.run, &tasks)?;
     let (lock, document) = (shards.text_of(LOCK_FILE)?, shards.text_of(CONFIG_FILE)?);
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started { servers: &HttpHosts::default(), limits: &[] });
@@ -109,18 +117,29 @@ fn merge_shards(request: &MergeRequest, shortages: ShortageWatch) -> Result<Merg
         shortages,
         batch: None,
     };
-    Ok(MergeOutcome { run: ended.finish()?, shards: listed, missing, cost, missing_prices })
+    Ok(MergeOutcome { run: ended.finish()?, shards: listed, missing, deleted: 0, cost, missing_prices })
 }
 
-/// Refuses to replace a merged run by one with fewer records: folders of its shards are gone.
-fn check_earlier_merge(run: &Path, tasks: &[TaskRecords]) -> Result<(), MergeError> {
+/// Refuses to replace a merged run by one with fewer records of any shard: its folder is gone, or has lost records. Records of
+/// other shards do not replace them.
+fn check_earlier_merge(run: &Path, shards: &ShardSet, tasks: &[TaskRecords]) -> Result<(), MergeError> {
     let Ok(manifest) = Manifest::read(run) else { return Ok(()) };
-    let before: u64 = manifest.shards.iter().fold(0, |sum, shard| sum.saturating_add(shard.records));
-    let now: u64 = tasks.iter().flat_map(|task| &task.ended).fold(0, |sum, ended| sum.saturating_add(*ended));
-    match now < before && manifest.status != RunStatus::Running {
-        true => Err(MergeError::FewerRecords { run: run.to_owned(), before, now }),
-        false => Ok(()),
+    // A merge that was killed had already deleted the earlier records.
+    if manifest.status == RunStatus::Running {
+        return Ok(());
     }
+    let count = manifest.shards.len() as u64;
+    for merged in &manifest.shards {
+        let Some(shard) = Shard::new(merged.number, count) else { continue };
+        let place = shards.opened.iter().position(|opened| opened.shard == shard);
+        let ended = |task: &TaskRecords| place.and_then(|place| task.ended.get(place)).copied();
+        let now: u64 = tasks.iter().filter_map(ended).fold(0, u64::saturating_add);
+        let before = merged.records;
+        if now < before {
+            return Err(MergeError::FewerRecords { run: run.to_owned(), shard, before, now });
+        }
+    }
+    Ok(())
 }
 
 /// Returns the folder of all runs, and the id of the run.

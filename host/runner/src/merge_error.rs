@@ -90,16 +90,19 @@ pub enum MergeError {
         /// The problem.
         reason: String,
     },
-    /// The run was merged from more records before.
+    /// The run was merged from more records of a shard before.
     #[error(
-        "{} has {before} records, and its shards have only {now}: folders of shards are gone, or their journals", .run.display()
+        "{} has {before} records of shard {shard}, and the folder of the shard has {now}: it is gone, or has lost records",
+        .run.display()
     )]
     FewerRecords {
         /// The folder of the run.
         run: PathBuf,
-        /// Number of records in the merged run.
+        /// The shard.
+        shard: Shard,
+        /// Number of its records in the merged run.
         before: u64,
-        /// Number of records in the shards.
+        /// Number of records in its folder.
         now: u64,
     },
     /// Shards or records are missing.

@@ -32,6 +32,8 @@ pub struct RunOutcome {
     pub has_usage_budget: bool,
     /// True if a model of the suite is a file of answers.
     pub has_given_answers: bool,
+    /// True if the run was merged from shards, so that this process asked no model.
+    pub is_merged: bool,
     /// The figures and the other reports.
     pub reports: WrittenReports,
     /// What became of the requests that are answered in bulk. `None` if there is no batch.

@@ -6,6 +6,7 @@ use crate::observe::ObserveOptions;
 use crate::{Context, SuiteSource};
 use gage_config::BudgetSpec;
 use gage_core::{Outcome, Shard};
+use gage_record::Manifest;
 use std::path::PathBuf;
 
 /// Default number of requests in flight.
@@ -24,6 +25,9 @@ pub struct RunRequest {
     pub run_id: Option<String>,
     /// The shard to start or to continue, below the folder of the run. It needs a `run_id`. `None` for the whole run.
     pub shard: Option<Shard>,
+    /// The manifest of another shard of the run that is not in the output folder, such as one in object storage. Both shards
+    /// need the same inputs.
+    pub other_shard: Option<Box<Manifest>>,
     /// Maximum number of requests in flight; default [`DEFAULT_CONCURRENCY`]. Limits of the suite below it are only noted if
     /// it is given.
     pub concurrency: Option<usize>,
@@ -56,6 +60,7 @@ impl RunRequest {
             output_folder: PathBuf::from("runs"),
             run_id: None,
             shard: None,
+            other_shard: None,
             concurrency: None,
             max_samples: None,
             scoring_threads: None,

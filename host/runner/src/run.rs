@@ -432,6 +432,7 @@ impl SuiteRun<'_> {
             concurrency: request.concurrency.unwrap_or(DEFAULT_CONCURRENCY),
             max_samples: request.max_samples,
             shard: self.shard.clone(),
+            other_shard: request.other_shard.clone(),
             workers: self.scoring_threads(),
             task_parallelism: request.task_parallelism,
             resume: self.retry.is_some(),

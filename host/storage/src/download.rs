@@ -2,6 +2,7 @@
 
 use crate::StorageError;
 use crate::bucket::Bucket;
+use crate::explanation::is_missing_bucket;
 use crate::layout::object_in;
 use crate::shard_manifest::ShardFile;
 use crate::transfer::TransferCounter;
@@ -25,7 +26,13 @@ pub(crate) async fn download(
     let object = object_in(files, &file.name);
     let failed = |error: Error| bucket.failure("read", &object, &error);
     let expected = file.content.bytes;
-    let found = bucket.store().get(&object).await.map_err(failed)?;
+    let found = bucket.store().get(&object).await.map_err(|error| match error {
+        Error::NotFound { .. } if !is_missing_bucket(&error) => {
+            let reason = "it is gone, and the manifest of its shard names it: it was deleted, or the manifest was replaced";
+            bucket.unusable(&object, reason)
+        }
+        error => failed(error),
+    })?;
     if found.meta.size != expected {
         let reason = format!("it has {} bytes, and {expected} according to its manifest", found.meta.size);
         return Err(bucket.unusable(&object, reason));

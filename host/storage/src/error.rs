@@ -1,5 +1,6 @@
 //! Errors of object storage.
 
+use gage_core::Shard;
 use gage_record::{RecordError, RunStatus};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,19 @@ pub enum StorageError {
         path: PathBuf,
         /// Address of the shard's manifest.
         object: String,
+    },
+    /// The run has shards of another division in object storage.
+    #[error(
+        "{url} belongs to a run of {count} shards, and this is shard {shard}; a run is divided once: use --shard K/{count}, or \
+         name another run with --run-id"
+    )]
+    OtherDivision {
+        /// Address of the run.
+        url: String,
+        /// The number of shards of that run.
+        count: u64,
+        /// The shard that was to be begun.
+        shard: Shard,
     },
     /// The run has no shards in object storage.
     #[error("{url} has no shards; `gage-host run --shard K/N --push` writes them")]

@@ -115,7 +115,7 @@ pub(crate) async fn restore(
 }
 
 /// Lists the shards of a run, and skips folders with other names.
-async fn shard_names(bucket: &Bucket, folder: &ObjectPath) -> Result<Vec<String>, StorageError> {
+pub(crate) async fn shard_names(bucket: &Bucket, folder: &ObjectPath) -> Result<Vec<String>, StorageError> {
     let listed = bucket.store().list_with_delimiter(Some(folder)).await;
     let listed = listed.map_err(|error| bucket.failure("list", folder, &error))?;
     let names = listed.common_prefixes.iter().filter_map(ObjectPath::filename);

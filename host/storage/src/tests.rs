@@ -3,10 +3,12 @@
 use crate::bucket::Bucket;
 use crate::fetch::{Fetched, fetch, restore};
 use crate::layout::ShardObjects;
+use crate::other_shard::find;
 use crate::push::{Push, push};
 use crate::transfer::{TransferCount, TransferCounter, TransferObserver, run};
 use crate::{ObjectUrl, StorageError, push_shard};
 use futures::StreamExt as _;
+use gage_core::Shard;
 use gage_record::format::{
     CONFIG_FILE, EXPORTS_FOLDER, MANIFEST_FILE, MEDIA_FOLDER, NOTES_FILE, PAGE_FOLDER, REPORT_FILE,
     SAMPLES_FILE,
@@ -270,7 +272,7 @@ fn an_object_of_an_earlier_push_has_its_size() {
 #[test]
 fn damaged_objects_are_not_fetched() {
     for (end, content, reason) in [
-        (SAMPLES_FILE, None, "cannot read s3://runs/team/nightly"),
+        (SAMPLES_FILE, None, "it is gone, and the manifest of its shard names it"),
         (SAMPLES_FILE, Some("two".repeat(PART_BYTES)), "its digest is not the one of its manifest"),
         (SAMPLES_FILE, Some("x".to_owned()), "it has 1 bytes, and 192 according to its manifest"),
         (".png", Some("two".to_owned()), "its digest is not the one of its manifest"),
@@ -288,9 +290,42 @@ fn damaged_objects_are_not_fetched() {
         let error = machine.fetch().unwrap_err();
         let message = error.recorded("storage");
         assert!(message.contains(reason), "{end}: {message}");
-        assert_eq!(error.is_mismatch(), !message.starts_with("cannot read"), "{end}");
+        assert!(error.is_mismatch(), "{end}");
         assert_eq!(files_below(&machine.run()).len(), 0, "{end}: nothing is left");
     }
+}
+
+/// The other files are in a folder that is named after the manifest.
+#[test]
+fn shard_with_a_replaced_manifest_is_not_fetched() {
+    let machine = Machine::new();
+    machine.push(SHARD, &machine.write("a", "one")).unwrap();
+    let other = read_run_file(&machine.write("b", "two"), MANIFEST_FILE).unwrap();
+    machine.put(&machine.object("01-of-02/manifest.json"), &other);
+    let error = machine.fetch().unwrap_err();
+    assert!(error.is_mismatch() && error.to_string().contains("the manifest was replaced"), "{error}");
+}
+
+#[test]
+fn another_shard_of_the_same_division_is_found() {
+    let machine = Machine::new();
+    let url = ObjectUrl::parse("s3://runs/team/nightly").unwrap();
+    let found = |number, count| {
+        let shard = Shard::new(number, count).unwrap();
+        run(&(), find(&machine.bucket, &url, shard)).map(|found| found.map(|manifest| manifest.run_id))
+    };
+    assert_eq!(found(1, 2).unwrap(), None, "nothing was pushed");
+    machine.push("02-of-02", &machine.write("second", "two")).unwrap();
+    assert_eq!(found(2, 2).unwrap(), None, "it is the only one");
+    assert_eq!(found(1, 2).unwrap().as_deref(), Some("second"));
+    let error = found(1, 3).unwrap_err();
+    let message = error.recorded("storage");
+    assert!(message.contains("nightly belongs to a run of 2 shards, and this is shard 1/3;"), "{message}");
+    assert!(!error.is_mismatch() && !error.is_temporary());
+    // Its push has not ended.
+    machine.delete(&machine.object("02-of-02/manifest.json"));
+    assert_eq!(found(1, 2).unwrap(), None);
+    assert!(matches!(found(1, 3), Err(StorageError::OtherDivision { count: 2, .. })));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // The shards of a run: how far each of them is.
 
 const folder = decodeURIComponent(location.pathname.split("/")[2]);
-const states = { done: "done", running: "running now", stopped: "stopped", not_started: "not started", unreadable: "unreadable" };
+const states = { done: "done", running: "running now", stopped: "stopped", not_started: "not started", unreadable: "unreadable", deleted: "deleted" };
 /** How often the shards are looked at, in milliseconds, and how often once all have ended. */
 const PAUSE = 2000;
 const PAUSE_AT_END = 10000;

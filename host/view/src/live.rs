@@ -7,7 +7,7 @@ use crate::listing::{describe, error_text, is_live};
 use crate::refusal::Refusal;
 use event_feed::EventFeed;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
-use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
+use gage_record::{JournalId, JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ impl Follower {
         // ended.
         let is_live = is_live(&self.folder);
         let manifest = Manifest::read(&self.folder)?;
-        self.read_journal(&manifest.run_id)?;
+        self.read_journal(manifest.journal_id)?;
         self.event_feed.read_new();
         let value = self.value(is_live, &manifest);
         let snapshot = Snapshot { is_live, text: value.to_string().into() };
@@ -102,8 +102,13 @@ impl Follower {
         Ok(snapshot)
     }
 
-    fn read_journal(&mut self, run_id: &str) -> Result<(), RecordError> {
-        let journal = self.journal.get_or_insert_with(|| JournalTail::new(&self.folder, run_id));
+    fn read_journal(&mut self, journal_id: JournalId) -> Result<(), RecordError> {
+        // A run that was deleted and begun again, or merged again, has another journal.
+        if self.journal.as_ref().is_some_and(|journal| journal.journal_id() != journal_id) {
+            self.journal = None;
+            self.tally = Tally::default();
+        }
+        let journal = self.journal.get_or_insert_with(|| JournalTail::new(&self.folder, journal_id));
         // Read twice if the journal became shorter.
         for _ in 0..2 {
             let tally = &mut self.tally;

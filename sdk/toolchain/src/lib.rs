@@ -16,6 +16,9 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 /// Enables WebAssembly SIMD, which every current engine supports; loops over bytes become several times
 /// faster.
 const VECTORS: &str = "target-feature=+simd128";
+/// Lets crates compile that can draw random numbers from the system, through the crate `getrandom`. A component has no
+/// such source: drawing one is an error.
+const NO_RANDOM_SOURCE: &str = r#"getrandom_backend="unsupported""#;
 
 /// A compiler that can build for WebAssembly.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,10 +105,11 @@ impl Compiler {
     }
 }
 
-/// Returns the compiler flags: SIMD support, and path remapping, so that the same sources give the same bytes
-/// in any folder. Project paths become `/plugin`, and those of other packages `/registry`.
+/// Returns the compiler flags: SIMD support, no source of random numbers, and path remapping, so that the same
+/// sources give the same bytes in any folder. Project paths become `/plugin`, and those of other packages
+/// `/registry`.
 fn flags(manifest: &Path) -> String {
-    let mut flags = vec!["-C".to_owned(), VECTORS.to_owned()];
+    let mut flags = ["-C", VECTORS, "--cfg", NO_RANDOM_SOURCE].map(str::to_owned).to_vec();
     let mut leave_out = |folder: PathBuf, name: &str| {
         if let Some(folder) = folder.to_str() {
             flags.push(format!("--remap-path-prefix={folder}={name}"));

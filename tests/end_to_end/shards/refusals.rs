@@ -1,9 +1,11 @@
 //! Shards that cannot be merged, run or continued.
 
 use super::{run_shard, small_workspace};
-use crate::files::copy_folder;
+use crate::files::{copy_folder, files_below};
 use crate::scripted_backend::constant_backend;
 use crate::support::{Workspace, rows, suite};
+use crate::verifying::with_digest;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -160,30 +162,136 @@ fn shards_of_other_inputs_are_refused_at_their_start() {
     workspace.run(&["merge", "r"]).expect_code(0);
 }
 
-/// The merged run has the records of shards whose folders are gone.
+/// Records of shards that are done since do not replace those of a shard whose folder is gone.
 #[test]
-fn merged_run_is_not_replaced_by_a_smaller_one() {
+fn merged_run_is_not_replaced_by_one_that_lacks_a_shard() {
+    let workspace = small_workspace(160);
+    // Of five batches, shard 3 has one, and the others have two.
+    run_shard(&workspace, "r", "1/3", &["--quiet"]).expect_code(0);
+    workspace.run(&["merge", "r", "--partial", "--quiet"]).expect_code(4);
+    let samples = workspace.read("runs/r/samples.jsonl");
+    let first = workspace.path("runs/r/shards/01-of-03");
+    fs::rename(&first, workspace.path("aside")).expect("moved");
+    for shard in ["2/3", "3/3"] {
+        run_shard(&workspace, "r", shard, &["--quiet"]).expect_code(0);
+    }
+    for further in [&[][..], &["--partial"]] {
+        let refused = workspace.run(&[&["merge", "r"], further].concat()).expect_code(3);
+        let expected =
+            "runs/r has 64 records of shard 1/3, and the folder of the shard has 0: it is gone, or";
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+        assert!(refused.stderr.contains("restore the folder"), "{}", refused.stderr);
+    }
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), samples);
+    let status = workspace.run(&["runs", "status", "r"]).expect_code(0);
+    let expected = "; 1 shard folder was deleted, and must be restored before";
+    assert!(status.stdout.replace("\n  ", " ").contains(expected), "{}", status.stdout);
+    fs::rename(workspace.path("aside"), &first).expect("moved back");
+    workspace.run(&["merge", "r", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 160);
+}
+
+#[test]
+fn complete_merged_run_needs_no_shards() {
     let workspace = small_workspace(70);
     for shard in ["1/2", "2/2"] {
         run_shard(&workspace, "r", shard, &["--quiet"]).expect_code(0);
     }
     workspace.run(&["merge", "r"]).expect_code(0);
     let samples = workspace.read("runs/r/samples.jsonl");
-    fs::remove_dir_all(workspace.path("runs/r/shards/01-of-02")).expect("removed");
-    let again = run_shard(&workspace, "r", "1/2", &[]).expect_code(2);
-    assert!(
-        again.stderr.contains("shard 1/2 of runs/r was merged, and its folder is gone"),
-        "{}",
-        again.stderr
-    );
-    let smaller = workspace.run(&["merge", "r", "--partial"]).expect_code(3);
-    assert!(
-        smaller.stderr.contains("runs/r has 70 records, and its shards have only 32"),
-        "{}",
-        smaller.stderr
-    );
+    let shards = workspace.path("runs/r/shards");
+    let gc =
+        |further: &[&str]| workspace.run(&[&["runs", "gc", "--keep", "0"], further].concat()).expect_code(0);
+    for (folder, deleted) in [
+        (shards.join("01-of-02"), "1 shard folder"),
+        (shards.join("02-of-02"), "2 shard folders"),
+        (shards, "2 shard folders"),
+    ] {
+        fs::remove_dir_all(folder).expect("removed");
+        let again = run_shard(&workspace, "r", "1/2", &[]).expect_code(2);
+        let expected = "shard 1/2 of runs/r was merged, and its folder is gone";
+        assert!(again.stderr.contains(expected), "{}", again.stderr);
+        for arguments in [&["merge", "r"][..], &["merge", "runs/r", "--partial"]] {
+            let merged = workspace.run(arguments).expect_code(0);
+            let expected = format!("the records of all shards ({deleted} deleted)");
+            assert!(merged.stderr.contains(&expected), "{arguments:?}: {}", merged.stderr);
+        }
+        let status = workspace.run(&["runs", "status", "r"]).expect_code(0);
+        let were = if deleted.ends_with('s') { "were" } else { "was" };
+        let expected = format!("the shards are merged; {deleted} {were} deleted\n");
+        assert!(status.stdout.contains(&expected), "{}", status.stdout);
+        assert_eq!(status.stderr, "", "nothing is left to do");
+        assert!(gc(&[]).stderr.contains("would delete 1 run"));
+    }
     assert_eq!(workspace.read("runs/r/samples.jsonl"), samples);
     workspace.run(&["verify", "r"]).expect_code(0);
+    assert!(gc(&["--yes"]).stderr.contains("deleted 1 of 1 run"));
+}
+
+/// The shards of two runs have the same names. Only the ids of their journals differ.
+#[test]
+fn journal_of_another_run_is_not_taken() {
+    let workspace = small_workspace(70);
+    run_shard(&workspace, "r", "1/2", &["--quiet"]).expect_code(0);
+    run_shard(&workspace, "s", "1/2", &["--quiet"]).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "t", "--quiet"]).expect_code(0);
+    let other = ["run", "suite.yaml", "--run-id", "t", "--quiet", "--output-dir", "other"];
+    workspace.run(&other).expect_code(0);
+    for (folder, of_other, run, read) in [
+        (
+            "runs/r/shards/01-of-02",
+            "runs/s/shards/01-of-02",
+            &["run", "suite.yaml", "--run-id", "r", "--shard", "1/2"][..],
+            &["merge", "r", "--partial"][..],
+        ),
+        ("runs/t", "other/t", &["run", "suite.yaml", "--resume", "t"], &["score", "t"]),
+    ] {
+        unfinish(&workspace, folder);
+        let [own, foreign] =
+            [folder, of_other].map(|folder| workspace.path(folder).join("journal/000001.jsonl"));
+        let before = fs::read(&own).expect("a journal");
+        fs::copy(&foreign, &own).expect("copied");
+        for (arguments, code) in [(run, 2), (read, if folder == "runs/t" { 2 } else { 3 })] {
+            let refused = workspace.run(arguments).expect_code(code);
+            let expected = "journal/000001.jsonl belongs to another journal: it has the journal id ";
+            assert!(refused.stderr.contains(expected), "{arguments:?}: {}", refused.stderr);
+        }
+        fs::write(&own, before).expect("written");
+        workspace.run(run).expect_code(0);
+    }
+}
+
+/// Makes a finished run one that was killed: its manifest names no files, whose digests would reveal any change.
+fn unfinish(workspace: &Workspace, folder: &str) {
+    let path = format!("{folder}/manifest.json");
+    let mut manifest: Value = serde_json::from_str(&workspace.read(&path)).expect("a manifest");
+    manifest["status"] = "running".into();
+    manifest["files"] = json!({});
+    manifest.as_object_mut().expect("a manifest").shift_remove("finished_at");
+    workspace.write(&path, with_digest(manifest));
+}
+
+/// Long rows, so that the journal is sealed when the shard ends, and a writer would begin another segment.
+#[test]
+fn refused_command_leaves_a_finished_shard_as_it_was() {
+    let workspace = small_workspace(160);
+    let long = format!("\"{} question ", "x".repeat(20_000));
+    workspace.write("rows.jsonl", rows(160).replace("\"question ", &long));
+    for shard in ["1/2", "2/2"] {
+        run_shard(&workspace, "r", shard, &["--quiet"]).expect_code(0);
+    }
+    let shard = workspace.path("runs/r/shards/01-of-02");
+    let files = || {
+        let mut files = files_below(&shard);
+        files.sort();
+        files.into_iter().map(|path| (fs::read(&path).expect("a file"), path)).collect::<Vec<_>>()
+    };
+    let before = files();
+    assert!(shard.join("journal/000001.jsonl.zst").is_file());
+    let refused = run_shard(&workspace, "r", "1/2", &["--max-samples", "20"]).expect_code(2);
+    assert!(refused.stderr.contains("at most 20 samples of each task"), "{}", refused.stderr);
+    assert!(files() == before, "the shard was touched");
+    workspace.run(&["merge", "r", "--quiet"]).expect_code(0);
 }
 
 #[cfg(unix)]

@@ -6,7 +6,9 @@ use crate::{Target, Verdict, mutation};
 use gage_core::{Object, Outcome};
 use gage_figures::test_records::{failed, sample};
 use gage_record::format::{JOURNAL_FOLDER, RECORDED_FILE, SAMPLES_FILE};
-use gage_record::{JournalIndex, JournalRepair, JournalTail, RunReader, SampleRecord, Scores, ScoresEntry};
+use gage_record::{
+    JournalId, JournalIndex, JournalRepair, JournalTail, RunReader, SampleRecord, Scores, ScoresEntry,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -39,6 +41,7 @@ const NAMES: &[&str] = &[
     "format",
     "format_version",
     "run_id",
+    "journal_id",
     "task_id",
     "index",
     "sample_id",
@@ -91,7 +94,10 @@ fn numbered(number: u64, mut value: Value) -> String {
 
 /// Returns the lines of journals, without checksums.
 fn journal_lines() -> Vec<String> {
-    let header = format!("{}\n", json!({"format": "gage-journal", "format_version": 1, "run_id": RUN_ID}));
+    let header = json!({
+        "format": "gage-journal", "format_version": 1, "run_id": RUN_ID, "journal_id": JournalId::default(),
+    });
+    let header = format!("{header}\n");
     let [ended, broken] = records();
     let mut answer = Object::new();
     for (key, value) in json!(ended).as_object().into_iter().flatten() {
@@ -127,9 +133,10 @@ fn journal_seeds() -> Vec<Vec<u8>> {
     framed.chain(lines.iter().map(|lines| lines.clone().into_bytes())).collect()
 }
 
-/// Adds the checksum to each line. The first one is the header, whose checksum does not depend on the run.
+/// Adds the checksum to each line. The first one is the header, whose checksum does not depend on the journal.
 fn framed(lines: &[u8]) -> Vec<u8> {
-    let seeds = std::iter::once(0).chain(std::iter::repeat(crc32fast::hash(RUN_ID.as_bytes())));
+    let seeds = std::iter::once(0)
+        .chain(std::iter::repeat(crc32fast::hash(JournalId::default().to_string().as_bytes())));
     let line = |(line, seed): (&[u8], u32)| {
         let json = line.strip_suffix(b"\n").unwrap_or(line);
         let mut hasher = crc32fast::Hasher::new_with_initial(seed);
@@ -154,13 +161,10 @@ fn check_file(journal: &[u8]) -> Result<Verdict, String> {
     std::fs::create_dir(&files).map_err(failed)?;
     std::fs::write(files.join(FIRST_SEGMENT), journal).map_err(failed)?;
     // The run says that it recorded the header.
-    let json = b"{\"lines\":                   1}\n";
-    let recorded = framed(&[b"\n", json.as_slice()].concat());
-    // Without the line before it, whose checksum does not depend on the run.
-    let recorded = recorded.split_inclusive(|byte| *byte == b'\n').nth(1).unwrap_or_default();
-    std::fs::write(files.join(RECORDED_FILE), recorded).map_err(failed)?;
+    let json = format!("{{\"journal_id\":\"{}\",\"lines\":{:>20}}}\n", JournalId::default(), 1);
+    std::fs::write(files.join(RECORDED_FILE), framed(json.as_bytes())).map_err(failed)?;
     let reader = RunReader::open(path).map_err(|error| format!("the run folder: {error}"))?;
-    let _ = JournalTail::new(path, RUN_ID).read_new(|_| {});
+    let _ = JournalTail::new(path, JournalId::default()).read_new(|_| {});
     let index = reader.journal();
     let verdict = Verdict::of(&index);
     if let Ok(index) = index {

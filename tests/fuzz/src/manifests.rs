@@ -21,6 +21,7 @@ pub const RUN_ID: &str = "run";
 const NAMES: &[&str] = &[
     "format_version",
     "run_id",
+    "journal_id",
     "created_at",
     "finished_at",
     "host_version",

@@ -102,7 +102,8 @@ fn check(input: &[u8]) -> Result<Verdict, String> {
     }
     let (Ok(summary), Ok(timings)) = (summary, timings) else { return Ok(Verdict::Refused) };
     for width in [0, 40, 200] {
-        let options = TableOptions { width, colour: width == 40, run_folder: Some("runs/run") };
+        let (run_folder, is_merged) = (Some("runs/run"), false);
+        let options = TableOptions { width, colour: width == 40, run_folder, is_merged };
         let table = render_table(&summary, &timings, &options);
         if table.chars().any(|one| one.is_control() && one != '\n' && one != '\u{1b}') {
             return Err(format!("the table has control characters: {table:?}"));

@@ -130,13 +130,23 @@ fn of_server(config: &HttpBackendConfig) -> Value {
 }
 
 fn of_openai(options: &OpenAiOptions) -> Value {
-    let OpenAiOptions { logprobs, response_format, think_tags, loglikelihood, token_limit, omit_params } =
-        options;
+    let OpenAiOptions {
+        logprobs,
+        response_format,
+        think_tags,
+        loglikelihood,
+        text_start,
+        chat_template,
+        token_limit,
+        omit_params,
+    } = options;
     json!({
         "logprobs": logprobs,
         "response_format": response_format,
         "think_tags": think_tags,
         "loglikelihood": loglikelihood.map(<&str>::from),
+        "text_start": text_start,
+        "chat_template": <&str>::from(chat_template),
         "token_limit": <&str>::from(token_limit),
         "omit_params": omit_params,
     })

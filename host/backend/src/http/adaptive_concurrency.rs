@@ -271,6 +271,7 @@ impl AdaptiveConcurrency {
             self.tolerated = share.max(probe.share).min(MAX_TOLERATED_OVERLOAD_SHARE);
             self.limit = self.limit.max(probe.limit);
             self.is_slow_start = probe.was_slow_start;
+            self.is_exceeded = false;
             return;
         }
         let was_slow_start = std::mem::take(&mut self.is_slow_start);

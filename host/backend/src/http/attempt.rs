@@ -310,10 +310,10 @@ impl HttpClient {
                 "{message}: the server redirects to {place}, and redirects are not followed; set `base_url` \
                  to the address that answers"
             );
-        } else if status == 404 {
-            message.push_str("; are `base_url` and `model` right?");
         } else if let Some(remedy) = (reading.remedy)(&refusal) {
             message.push_str(&format!("; {remedy}"));
+        } else if status == 404 {
+            message.push_str("; are `base_url` and `model` right?");
         }
         let retry_after = rate_limit_headers::retry_after(headers, SystemTime::now())
             .or_else(|| rate_limit_headers::retry_delay(&parsed));

@@ -19,6 +19,7 @@ use crate::api::{
     EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport,
     Reply, RequestTiming, RollingOutput, RollingRequest,
 };
+use crate::trailing_space;
 use async_trait::async_trait;
 use gage_config::{ChatTemplate as ChatTemplateChoice, Kernels, OutputConstraint, Replicas, model_parts};
 use gage_core::foreign_file::{self, FileLimit};
@@ -322,7 +323,7 @@ impl LlamaCppBackend {
             // Special tokens spelled in the text are assumed to be intended.
             let prompt = Prompt { text, has_special_tokens: true, ..Prompt::default() };
             let texts = continuations.iter().map(|one| scored_text(one, one.text.clone()));
-            return Ok((prompt, texts.collect()));
+            return Ok(trailing_space::moved(prompt, texts.collect()));
         }
         self.check_media(id, messages)?;
         let rejected = |reason: String| {
@@ -361,7 +362,9 @@ impl LlamaCppBackend {
         });
         let has_special_tokens = self.template.is_some();
         let prompt = Prompt { text, has_special_tokens, mark, image_mark, images };
-        Ok((prompt, continuations.collect()))
+        let texts: Vec<ScoredText> = continuations.collect();
+        // White space at the end of a chat template is not part of the suite's prompt.
+        Ok(if has_special_tokens { (prompt, texts) } else { trailing_space::moved(prompt, texts) })
     }
 
     fn check_media(&self, id: &str, messages: &[Message]) -> Result<(), BackendError> {

@@ -8,14 +8,14 @@ use super::kernel_selection::{
 use super::model_environment::model_environment;
 use super::model_process::{MAX_EXIT_TIME, ModelProcess};
 use gage_config::Kernels;
-use gage_core::{ResourceShortage, spawn_thread};
+use gage_core::{ResourceShortage, installation_folders, spawn_thread};
 use gage_model_protocol::{
     Command as ModelCommand, Confinement, GPU_LOG_TARGET, Greeting, KernelBuild, KernelVariant, read_frame,
 };
 use std::env::{self, consts::EXE_SUFFIX};
 use std::ffi::OsStr;
 use std::io::{self, BufReader};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, PathBuf};
 use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -25,9 +25,6 @@ const PROGRAM_VARIABLE: &str = "GAGE_HOST_MODEL_PROGRAM";
 
 /// Name of the program.
 const PROGRAM_NAME: &str = "gage-model";
-
-/// Folder of the program in an installation, beside the folder of this program.
-const INSTALL_FOLDER: &str = "lib/gage-host";
 
 /// Remedy for a missing or wrong program.
 const REMEDY: &str = "install gage-model with gage-host from the same build (from the sources: `make release`, or `cargo \
@@ -150,8 +147,7 @@ impl ModelProgram {
         if let Some(file) = self.file.clone().or_else(set) {
             return path::absolute(&file).map_err(|error| format!("{}: {error}", file.display()));
         }
-        let own = env::current_exe().and_then(|file| file.canonicalize()).ok();
-        let folders = own.as_deref().map(program_folders).unwrap_or_default();
+        let folders = installation_folders();
         let on_path = env::var_os("PATH").unwrap_or_default();
         first_file(&folders, &on_path).ok_or_else(|| {
             let searched = folders.iter().map(|folder| format!("in {}, nor ", folder.display()));
@@ -161,13 +157,6 @@ impl ModelProgram {
             )
         })
     }
-}
-
-/// Returns the folders in which the model program of this program may be.
-fn program_folders(own: &Path) -> Vec<PathBuf> {
-    let Some(beside) = own.parent() else { return Vec::new() };
-    let installed = beside.parent().map(|prefix| prefix.join(INSTALL_FOLDER));
-    std::iter::once(beside.to_owned()).chain(installed).collect()
 }
 
 /// Finds the program in the first of some folders that has it, or else in those of the variable `PATH`.

@@ -1,12 +1,13 @@
 //! Log-likelihood of a continuation, from servers that return the log-probabilities of a prompt's tokens.
 //!
-//! The prompt and its continuation are sent as one text. A token counts if it extends beyond the prompt. A token across
-//! the boundary, which merges the end of one with the start of the other, counts as a whole.
+//! The prompt and its continuation are sent as one text. A token counts if it extends beyond the prompt, without the white
+//! space at its end. A token across the boundary, which merges the end of one with the start of the other, counts as a
+//! whole.
 
 mod reply;
 
 use crate::api::{BackendErrorKind, Continuation};
-use crate::http::{AnswerId, HttpFailure, ReplyReader, typed_json_of};
+use crate::http::{AnswerId, HttpFailure, Refusal, ReplyReader, typed_json_of};
 use gage_config::{HttpBackendConfig, LikelihoodSource};
 use gage_core::{ContinuationScore, Object};
 use reply::{EchoedTokens, LikelihoodReply, PromptToken};
@@ -36,8 +37,11 @@ pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackend
 /// Original request, used to find the continuation in the answer.
 pub(super) struct LikelihoodRequest<'c> {
     pub(super) source: LikelihoodSource,
-    /// Length of the prompt and the continuation together.
+    /// The prompt and the continuation.
+    pub(super) text: &'c str,
+    /// Length of that text.
     pub(super) characters: usize,
+    /// Length of the prompt without the white space at its end.
     pub(super) prompt_characters: usize,
     pub(super) continuation: &'c Continuation,
 }
@@ -64,7 +68,7 @@ impl ReplyReader for LikelihoodReader<'_> {
         let choice = reply.choices.into_iter().next();
         let choice = choice.ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
         let tokens = match self.0.source {
-            LikelihoodSource::Echo => echoed(choice.logprobs, self.0.characters)?,
+            LikelihoodSource::Echo => echoed(choice.logprobs, self.0)?,
             LikelihoodSource::PromptLogprobs => of_prompt(choice.prompt_logprobs.or(reply.prompt_logprobs))?,
         };
         score(self.0, &tokens)
@@ -81,34 +85,52 @@ struct Token {
     is_greedy: bool,
 }
 
+/// Returns what a server needs whose refusal may mean that it gives no log-probabilities of a prompt.
+pub(super) fn remedy(refusal: &Refusal<'_>) -> Option<String> {
+    let remedy = "log-likelihood needs a server whose `completions` give the log-probabilities of the prompt \
+                  (`loglikelihood: echo` or `loglikelihood: prompt_logprobs`), such as vLLM, or a GGUF file";
+    (refusal.kind().0 == BackendErrorKind::Rejected).then(|| remedy.to_owned())
+}
+
 fn lacking(what: &str) -> HttpFailure {
     let message = format!(
         "the answer has no {what}: this server does not give the log-probabilities of a prompt in this way; try \
-         the other value of `loglikelihood`, or another backend"
+         the other value of `loglikelihood` (`echo`, `prompt_logprobs`), or another backend"
     );
     HttpFailure::lasting(BackendErrorKind::Unsupported, message)
 }
 
-fn echoed(logprobs: Option<EchoedTokens<'_>>, characters: usize) -> Result<Vec<Token>, HttpFailure> {
+/// Returns whether the first token is one that the server puts before every text, such as `<s>`.
+fn is_added(token: &str, text: &str) -> bool {
+    let is_special = token.starts_with('<') && token.ends_with('>') && !token.starts_with("<0x");
+    is_special && !text.starts_with(token)
+}
+
+fn echoed(
+    logprobs: Option<EchoedTokens<'_>>,
+    asked: &LikelihoodRequest<'_>,
+) -> Result<Vec<Token>, HttpFailure> {
     let logprobs = logprobs.ok_or_else(|| lacking("`logprobs`"))?;
     let EchoedTokens { tokens, token_logprobs, text_offset, top_logprobs } = logprobs;
     let tokens = tokens.ok_or_else(|| lacking("`logprobs.tokens`"))?;
     let values = token_logprobs.ok_or_else(|| lacking("`logprobs.token_logprobs`"))?;
     let offsets = text_offset.filter(|offsets| offsets.len() == tokens.len());
     let top = top_logprobs.unwrap_or_default();
+    let first = tokens.first().and_then(|token| token.as_str()).unwrap_or_default();
+    let added = usize::from(is_added(first, asked.text));
     // Offsets may count from the prompt's beginning or from somewhere before it.
-    let base = offsets.as_ref().and_then(|offsets| offsets.first()?.as_u64()).unwrap_or(0);
+    let base = offsets.as_ref().and_then(|offsets| offsets.get(added)?.as_u64()).unwrap_or(0);
     let mut read = Vec::with_capacity(tokens.len());
     let mut at = 0;
     for (index, (token, value)) in tokens.iter().zip(&values).enumerate() {
         let text = token.as_str().unwrap_or_default();
-        let length = text.chars().count();
+        let length = if index < added { 0 } else { text.chars().count() };
         let offset = |index: usize| {
             let offset = offsets.as_ref()?.get(index)?.as_u64()?;
             usize::try_from(offset.saturating_sub(base)).ok()
         };
         let start = offset(index).unwrap_or(at);
-        if start >= characters {
+        if start >= asked.characters {
             break;
         }
         let end = offset(index + 1).unwrap_or(start + length);
@@ -164,8 +186,8 @@ fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<ScoredTokens
         }
         end = end.saturating_sub(token.characters);
         let Some(logprob) = token.logprob else {
-            let message = "the prompt is empty, so the continuation begins with the first token, which has \
-                no log-probability";
+            let message = "no token precedes the text to score, so its first token has no log-probability; set \
+                `text_start` to a token that the model knows, such as `<|endoftext|>`";
             return Err(HttpFailure::lasting(BackendErrorKind::Rejected, message));
         };
         if logprob > 0.0 {
@@ -194,8 +216,10 @@ mod tests {
         reply: Value,
     ) -> Result<(f64, u32, bool), String> {
         let continuation = Continuation { id: "a".to_owned(), text: continuation.to_owned() };
+        let text = format!("{prompt}{}", continuation.text);
         let asked = LikelihoodRequest {
             source,
+            text: &text,
             characters: prompt.chars().count() + continuation.text.chars().count(),
             prompt_characters: prompt.chars().count(),
             continuation: &continuation,
@@ -231,6 +255,27 @@ mod tests {
         }
         // A token across the boundary counts as a whole.
         assert_eq!(read(source, "ab ", "cé", all(json!([0, 1, 2, 4, 5]))), Ok((-1.25, 2, false)));
+    }
+
+    /// Offsets of some servers count the token that they put before every text, and others do not.
+    #[test]
+    fn a_token_that_the_server_adds_is_no_part_of_the_text() {
+        let values = json!([null, -0.5, -0.25, -1.0, -9.0]);
+        for offsets in [json!([0, 3, 4, 5, 7]), json!([0, 0, 1, 2, 4]), json!(null)] {
+            let reply =
+                echo(json!(["<s>", "a", "b", " c", "!"]), offsets.clone(), values.clone(), json!(null));
+            let source = LikelihoodSource::Echo;
+            assert_eq!(read(source, "ab", " c", reply.clone()), Ok((-1.0, 1, false)), "{offsets}");
+            assert_eq!(read(source, "", "ab c", reply), Ok((-1.75, 3, false)), "{offsets}");
+        }
+        for (token, text, expected) in [
+            ("<s>", "<s>ab", false),
+            ("<|begin_of_text|>", "ab", true),
+            ("<0xE2>", "\u{2603}", false),
+            ("\u{2581}ab", "ab", false),
+        ] {
+            assert_eq!(is_added(token, text), expected, "{token} {text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Bodies of requests.
 
 use crate::api::{BackendError, BackendErrorKind, GenerateRequest};
-use crate::conversation::{inline_media, is_plain, merge};
+use crate::conversation::{inline_media, is_plain, merge, plain_prompt, unsupported};
 use gage_config::{HttpBackendConfig, TokenLimitName};
 use gage_core::{ContentPart, MediaKind, Message, SamplingParams};
 use serde::ser::SerializeMap as _;
@@ -223,6 +223,21 @@ fn file_of(part: &ContentPart) -> Option<Value> {
     let named = options.get("filename").and_then(Value::as_str).map(str::to_owned);
     let name = named.unwrap_or_else(|| format!("document.{ending}"));
     Some(json!({"type": "file", "file": {"filename": name, "file_data": url}}))
+}
+
+/// Replaces a conversation by its texts, joined by line breaks, as a base model reads them.
+pub(super) fn leave_template_out(request: &mut GenerateRequest) -> Result<(), BackendError> {
+    if request.prompt.is_some() {
+        return Ok(());
+    }
+    if request.messages.iter().any(Message::has_media) {
+        return Err(unsupported("completions", "media"));
+    }
+    if !request.tools.is_empty() {
+        return Err(unsupported("completions", "tools"));
+    }
+    request.prompt = Some(plain_prompt(&std::mem::take(&mut request.messages)));
+    Ok(())
 }
 
 /// Checks that the API can express every part: it takes the content of files, and no addresses of them.

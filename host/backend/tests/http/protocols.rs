@@ -372,6 +372,15 @@ async fn likelihoods_and_vectors() {
         .map(|score| (score.id.as_str(), score.logprob, score.token_count, score.byte_count))
         .collect();
     assert_eq!(found, [("A", -1.0, 2, 3), ("B", -2.0, 4, 4)]);
+    // White space at the end of the prompt is scored with the option, and is not part of its bytes.
+    let request = LoglikelihoodRequest {
+        id: "q".to_owned(),
+        messages: question("ab \n").messages,
+        prompt: None,
+        continuations: vec![continuation("A", "x")],
+    };
+    let score = backend.loglikelihood(request).await.expect("a score").output.scores.remove(0);
+    assert_eq!((score.logprob, score.token_count, score.byte_count), (-1.5, 3, 1));
     let request = EmbedRequest { id: "e".to_owned(), texts: vec!["a".to_owned(), "b".to_owned()] };
     let vectors = backend.embed(request).await.expect("vectors").output.vectors;
     assert_eq!(vectors, [[1.0, 0.0], [0.0, 1.0]]);

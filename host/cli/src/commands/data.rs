@@ -15,7 +15,9 @@ use gage_config::{
     Environment, Permissions, PipelineConfig, Problems, Purpose, load_datasets, loader_of_file,
 };
 use gage_core::Sample;
-use gage_data::{DataError, LocateOptions, PreparedSample, SampleProjection, StreamReport, stream_kept};
+use gage_data::{
+    DataError, LocateOptions, Preparation, PreparedSample, SampleProjection, StreamReport, stream_kept,
+};
 use gage_engine::{LocatedDataset, Plan};
 use gage_plugin::Registry;
 use serde_json::json;
@@ -128,9 +130,20 @@ fn read<K: SampleProjection>(
     keep: impl Fn(Arc<Sample>) -> K + Sync,
     take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
 ) -> StreamReport {
+    read_with(dataset, &dataset.preparation(), most, keep, take)
+}
+
+/// Like [`read`], with another preparation of the rows.
+fn read_with<K: SampleProjection>(
+    dataset: &LocatedDataset,
+    preparation: &Preparation,
+    most: Option<u64>,
+    keep: impl Fn(Arc<Sample>) -> K + Sync,
+    take: impl FnMut(PreparedSample<K>) -> ControlFlow<()>,
+) -> StreamReport {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     match dataset.open(most) {
-        Ok(rows) => stream_kept(rows, &dataset.preparation(), workers, &|| false, &keep, take),
+        Ok(rows) => stream_kept(rows, preparation, workers, &|| false, &keep, take),
         Err(error) => StreamReport { failure: Some(error), ..StreamReport::default() },
     }
 }

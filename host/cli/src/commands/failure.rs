@@ -177,7 +177,7 @@ fn help_for_merge(error: &MergeError) -> Option<&'static str> {
              folder and run it again"
         }
         MergeError::FewerRecords { .. } => {
-            "restore the folders; the merged run is unchanged. To write it again from fewer records, delete its manifest.json first"
+            "restore the folder; the merged run is unchanged. To write it again from fewer records, delete its manifest.json first"
         }
         MergeError::Incomplete { .. } => {
             "run these shards with the command that started them, or write what is there with --partial"

@@ -1,28 +1,42 @@
-//! `gage-host import`: converts suites of other programs.
+//! `gage-host import`: converts suites of other programs, and logs of Inspect.
+
+mod folder;
+mod inspect;
+mod output;
 
 use super::setup;
-use crate::arguments::{DEFAULT_LOG, ImportCommand, ImportGageArguments};
+use crate::arguments::{DEFAULT_LOG, ImportCommand, ImportSuiteArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use anyhow::Context as _;
-use gage_config::shown_path;
-use gage_core::foreign_file::{self, FileLimit};
-use gage_import::{Import, Note, NoteSeverity, import_gage};
+use folder::{MAX_SUITE_SIZE, TaskFolder};
+use gage_config::{Problems, shown_path};
+use gage_core::foreign_file;
+use gage_import::{Import, import_gage, import_lm_eval, import_promptfoo};
+use output::{file_name, note_json, show_notes, write_all};
 use serde_json::{Value, json};
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Maximum size of a suite of another program.
-const MAX_SUITE_SIZE: FileLimit = FileLimit::new("a suite", 16 << 20);
+/// A conversion of the text of a file.
+type Conversion<'c> = dyn Fn(&str, &str) -> Result<Import, Box<Problems>> + 'c;
 
 pub(crate) fn execute(command: &ImportCommand) -> anyhow::Result<ExitCode> {
-    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     match command {
-        ImportCommand::Gage(arguments) => gage(arguments),
+        ImportCommand::Gage(arguments) => suite(arguments, &import_gage),
+        ImportCommand::LmEval(arguments) => {
+            let folder = TaskFolder::of(&arguments.suite);
+            suite(arguments, &|_, text| import_lm_eval(&file_name(&arguments.suite), text, &folder))
+        }
+        ImportCommand::Promptfoo(arguments) => {
+            let folder = TaskFolder::of(&arguments.suite);
+            let rows = file_name(&rows_beside(arguments));
+            suite(arguments, &|_, text| import_promptfoo(&file_name(&arguments.suite), text, &folder, &rows))
+        }
+        ImportCommand::Inspect(arguments) => inspect::execute(arguments),
     }
 }
 
-fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
+fn suite(arguments: &ImportSuiteArguments, convert: &Conversion<'_>) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let text = match foreign_file::read_named_text(&arguments.suite, MAX_SUITE_SIZE) {
         Ok(text) => text,
         Err(error) => {
@@ -30,7 +44,7 @@ fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
             return Ok(terminal::usage_error(&message, None));
         }
     };
-    let import = match import_gage(&arguments.suite.display().to_string(), &text) {
+    let import = match convert(&arguments.suite.display().to_string(), &text) {
         Ok(import) => import,
         Err(problems) => {
             terminal::show_problems(&problems);
@@ -38,7 +52,10 @@ fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
         }
     };
     if let Some(output) = &arguments.output {
-        if let Some(code) = write(output, &import.suite, arguments.force)? {
+        let folder = output.parent().unwrap_or(Path::new(""));
+        let files = import.files.iter().map(|(name, text)| (folder.join(name), text.as_str()));
+        let files: Vec<(PathBuf, &str)> = files.chain([(output.clone(), import.suite.as_str())]).collect();
+        if let Some(code) = write_all(&files, arguments.force)? {
             return Ok(code);
         }
     } else if !arguments.json {
@@ -46,76 +63,25 @@ fn gage(arguments: &ImportGageArguments) -> anyhow::Result<ExitCode> {
     }
     if arguments.json {
         let notes: Vec<Value> = import.notes.iter().map(note_json).collect();
-        let answer = json!({"suite": import.suite, "notes": notes, "needs_work": import.needs_work()});
+        let mut answer = json!({"suite": import.suite, "notes": notes, "needs_work": import.needs_work()});
+        if !import.files.is_empty() {
+            answer["files"] = import.files.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
+        }
         terminal::print_json(format_args!("{answer:#}"))?;
     } else {
-        show_notes(&import, arguments);
+        show_notes(&import.notes, arguments.quiet);
+        if !arguments.quiet {
+            let output = match &arguments.output {
+                Some(output) => terminal::shell_word(output.display()),
+                None => "OUT".to_owned(),
+            };
+            terminal::eprint_line(format_args!("next: gage-host validate {output}"));
+        }
     }
     Ok(if import.needs_work() { ExitCode::Configuration } else { ExitCode::Done })
 }
 
-/// Writes the suite. Returns an exit code if the file exists and may not be replaced, or cannot be written.
-fn write(output: &Path, suite: &str, replaces: bool) -> anyhow::Result<Option<ExitCode>> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
-    match replaces {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    let mut file = match options.open(output) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let message = format!("{} exists already", shown_path(output));
-            return Ok(Some(terminal::usage_error(
-                &message,
-                Some("replace it with --force, or name another file"),
-            )));
-        }
-        Err(error) => {
-            let message = format!("cannot write {}: {error}", shown_path(output));
-            return Ok(Some(terminal::usage_error(&message, None)));
-        }
-    };
-    file.write_all(suite.as_bytes()).with_context(|| format!("cannot write {}", shown_path(output)))?;
-    Ok(None)
-}
-
-fn note_json(note: &Note) -> Value {
-    json!({
-        "severity": note.severity.name(),
-        "key": note.key,
-        "message": note.message,
-        "help": note.help,
-    })
-}
-
-/// Prints the notes to the standard error stream, with their number and the next command.
-fn show_notes(import: &Import, arguments: &ImportGageArguments) {
-    for note in &import.notes {
-        if arguments.quiet && note.severity != NoteSeverity::NeedsWork {
-            continue;
-        }
-        let message = gage_core::printable(&note.message).into_owned();
-        let line = format!("{}: {}: {message}", note.severity.name(), gage_core::printable(&note.key));
-        match &note.help {
-            Some(help) => {
-                terminal::eprint_line(format_args!("{line}\n  help: {}", gage_core::printable(help)))
-            }
-            None => terminal::eprint_line(line),
-        }
-    }
-    if arguments.quiet {
-        return;
-    }
-    let count = |severity| import.notes.iter().filter(|note| note.severity == severity).count();
-    let output = match &arguments.output {
-        Some(output) => terminal::shell_word(output.display()),
-        None => "OUT".to_owned(),
-    };
-    terminal::eprint_line(format_args!(
-        "{} changed, {} dropped, {} to do\nnext: gage-host validate {output}",
-        count(NoteSeverity::Changed),
-        count(NoteSeverity::Dropped),
-        count(NoteSeverity::NeedsWork)
-    ));
+/// Returns the file of rows of a configuration of promptfoo: beside the new suite, with its name.
+fn rows_beside(arguments: &ImportSuiteArguments) -> PathBuf {
+    arguments.output.as_ref().unwrap_or(&arguments.suite).with_extension("rows.jsonl")
 }

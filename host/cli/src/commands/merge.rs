@@ -8,7 +8,7 @@ use super::{failure, observability, outcome, setup, signals};
 use crate::arguments::{DEFAULT_LOG, MergeArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_record::{RecordError, has_shards};
+use gage_record::{RecordError, RunFolder, has_shards};
 use gage_runner::{CancelToken, Context, MergeOutcome, MergeRequest, RunnerError, merge};
 use gage_storage::{ObjectUrl, StorageError, fetch_run};
 use serde_json::json;
@@ -52,7 +52,9 @@ pub(crate) fn execute(arguments: &MergeArguments) -> anyhow::Result<ExitCode> {
 /// Returns the folder of a sharded run, given by its path or its id.
 pub(super) fn sharded_folder(name: &Path, output_dir: &Path) -> PathBuf {
     let below = output_dir.join(name);
-    if !has_shards(name) && has_shards(&below) { below } else { name.to_owned() }
+    // A merged run may have lost the folders of its shards.
+    let has = |folder: &Path| has_shards(folder) || RunFolder::has_manifest(folder);
+    if !has(name) && has(&below) { below } else { name.to_owned() }
 }
 
 /// Downloads the shards of a run from object storage, and returns the folder of the run. The error is the exit code of the printed
@@ -100,6 +102,12 @@ fn print(merged: &MergeOutcome, is_json: bool) -> anyhow::Result<ExitCode> {
     } else {
         outcome::print_figures(&merged.run, false, OutcomeOf::Recorded)?
     };
+    if merged.deleted > 0 {
+        let folders = terminal::count_of(merged.deleted, "shard folder");
+        terminal::eprint_line(format_args!(
+            "nothing to merge: the run has the records of all shards ({folders} deleted)"
+        ));
+    }
     for shard in merged.missing.iter().take(MAX_MISSING_LINES) {
         terminal::eprint_line(format_args!("missing: {shard}"));
     }

@@ -50,6 +50,9 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     });
     let found: Vec<_> = members.clone().filter(|(_, member)| member.name == name).collect();
     if found.is_empty() {
+        if let Some(error) = registry.not_installed(&name) {
+            return Ok(setup::refuse_plugin(&error));
+        }
         let known: Vec<&str> = members.map(|(_, member)| member.name.as_str()).collect();
         let nearest = gage_core::nearest(&name, known.iter().copied());
         let nearest = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();

@@ -97,6 +97,8 @@ pub(super) fn after_status(folder: &Path, run: &ShardedRun, is_watched: bool) ->
     let shown = shell_word(folder.display());
     let first = |state: ShardState| run.shards.iter().find(|shard| shard.state == state);
     Some(redacted(&match &run.merge {
+        // The user has seen the run, and cleaned up.
+        MergeState::Merged if first(ShardState::Deleted).is_some() => return None,
         MergeState::Merged => format!("gage-host report {shown}"),
         MergeState::Running | MergeState::Unreadable(_) => return None,
         _ if run.is_done() => format!("gage-host merge {shown}"),

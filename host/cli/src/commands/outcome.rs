@@ -39,6 +39,7 @@ pub(super) fn print_figures(outcome: &RunOutcome, json: bool, of: OutcomeOf<'_>)
             width: terminal::width(),
             colour: terminal::colour_on_stdout(),
             run_folder: Some(&folder),
+            is_merged: outcome.is_merged,
         };
         terminal::print_line(render_table(&outcome.reports.summary, &outcome.reports.timings, &options))?;
     }

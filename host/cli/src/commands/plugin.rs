@@ -85,12 +85,21 @@ pub(crate) fn load_described(file: &Path, quiet: bool) -> anyhow::Result<(Compon
     Ok((summary, loaded))
 }
 
-/// Reads a component file. If it does not exist, the name may refer to a bundled component.
+/// Reads a component file. If it does not exist, the name may refer to a bundled or an optional component.
 fn read(file: &Path, instance: &InstanceSetup) -> Result<Vec<u8>, ExitCode> {
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| Path::new(bundled.name) == file);
     if let (Some(bundled), false) = (bundled, file.exists()) {
         return Ok(bundled.bytes.to_vec());
     }
+    let mut optional = gage_plugin_bundle::OPTIONAL_COMPONENTS.iter();
+    let installed = match optional.find(|optional| Path::new(optional.name) == file) {
+        Some(optional) if !file.exists() => {
+            let located = optional.locate(&gage_core::installation_folders());
+            Some(located.map_err(|error| setup::refuse_plugin(&error))?)
+        }
+        _ => None,
+    };
+    let file = installed.as_deref().unwrap_or(file);
     gage_plugin::read_component(file, Limits::of_interpreter().with(&instance.limits).component_bytes)
         .map_err(|error| setup::refuse_plugin(&error))
 }
@@ -120,7 +129,7 @@ fn setup_for(
     let settled = file.canonicalize().ok();
     let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
         gage_config::PluginSource::File(other) => settled.is_some() && other.canonicalize().ok() == settled,
-        gage_config::PluginSource::Bundled(_) => false,
+        gage_config::PluginSource::Bundled(name) => Path::new(name) == file && !file.exists(),
     };
     let entry = config.as_ref().and_then(|config| config.plugins.iter().find(is_this));
     let Some(entry) = entry else {

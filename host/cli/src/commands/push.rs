@@ -4,9 +4,11 @@ use super::signals;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::Shard;
-use gage_record::RunStatus;
+use gage_record::{Manifest, RunStatus};
 use gage_runner::{CancelToken, RunOutcome};
-use gage_storage::{ObjectUrl, Push, StorageError, TransferCount, TransferObserver, fetch_shard, push_shard};
+use gage_storage::{
+    ObjectUrl, Push, StorageError, TransferCount, TransferObserver, fetch_shard, other_shard, push_shard,
+};
 use std::path::Path;
 
 /// Cancels a transfer at the first signal.
@@ -18,23 +20,24 @@ impl TransferObserver for StopOnSignal<'_> {
     }
 }
 
-/// Downloads a shard that was pushed from a disk that is gone, so that its command ends at once. The error is the exit code of
-/// the printed message.
+/// Downloads a shard that was pushed from a disk that is gone, so that its command ends at once. Returns the manifest of another
+/// shard that was pushed, with whose inputs this one must agree. The error is the exit code of the printed message.
 pub(super) fn restore(
     target: &ObjectUrl,
     run: &Path,
     shard: Shard,
     stop: &CancelToken,
     quiet: bool,
-) -> Result<(), ExitCode> {
+) -> Result<Option<Manifest>, ExitCode> {
     signals::end_with_line();
     let run_id = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let url = target.join(&run_id);
+    let other = other_shard(&url, shard, &StopOnSignal(stop)).map_err(|error| refuse(&error))?;
     let restored = fetch_shard(&url, &shard.folder_name(), run, &StopOnSignal(stop));
     if restored.map_err(|error| refuse(&error))? && !quiet {
         terminal::eprint_line(format_args!("shard {shard} was pushed before, and was fetched from {url}"));
     }
-    Ok(())
+    Ok(other)
 }
 
 /// Uploads the shard of a run that has ended, `runs/RUN/shards/03-of-16`, if every row has a record.

@@ -50,13 +50,12 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
         return run_all(arguments, &permissions, combinations, &stop);
     }
-    if let (Some(target), Some(shard), Some(run_id)) = (&arguments.push, arguments.shard, &arguments.run_id) {
-        let run = arguments.output_dir.join(run_id);
-        if let Err(code) = push::restore(target, &run, shard, &stop, arguments.print.quiet) {
-            return Ok(code);
-        }
-    }
-    match started(&arguments, permissions, &stop) {
+    let other_shard = match pushed_before(&arguments, &stop) {
+        Ok(other) => other.map(Box::new),
+        Err(code) => return Ok(code),
+    };
+    let request = RunRequest { other_shard, ..request(&arguments, permissions, &stop) };
+    match started(&arguments, request) {
         Ok(outcome) => {
             let of = OutcomeOf::Run { suite: &arguments.config.path() };
             let code = match arguments.shard.filter(|_| outcome.ending == Ending::Complete) {
@@ -73,6 +72,17 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         }
         Err(error) => failure::refuse_run_end(error),
     }
+}
+
+/// Looks which shards of the run were pushed: fetches this one, and returns the manifest of another. The error is the exit code of
+/// the printed message.
+fn pushed_before(arguments: &RunArguments, stop: &CancelToken) -> Result<Option<Manifest>, ExitCode> {
+    let (Some(target), Some(shard), Some(run_id)) = (&arguments.push, arguments.shard, &arguments.run_id)
+    else {
+        return Ok(None);
+    };
+    let run = arguments.output_dir.join(run_id);
+    push::restore(target, &run, shard, stop, arguments.print.quiet)
 }
 
 /// Prints the outcome of a complete shard, and the command that follows it.
@@ -104,12 +114,7 @@ fn is_held(error: &RunnerError) -> bool {
 }
 
 /// Runs or resumes the suite.
-fn started(
-    arguments: &RunArguments,
-    permissions: Permissions,
-    stop: &CancelToken,
-) -> Result<RunOutcome, RunnerError> {
-    let request = request(arguments, permissions, stop);
+fn started(arguments: &RunArguments, request: RunRequest) -> Result<RunOutcome, RunnerError> {
     match arguments.is_resumed() {
         true => resume(&ResumeRequest {
             run: request,
@@ -217,7 +222,7 @@ fn run_each<'v>(
             terminal::eprint_line(gage_core::printable_line(&name));
         }
         let mut is_budget_exhausted = false;
-        let code = match started(arguments, permissions.clone(), stop) {
+        let code = match started(arguments, request(arguments, permissions.clone(), stop)) {
             Ok(outcome) => {
                 let code = match arguments.print.json {
                     true => outcome::print_remarks(&outcome, of),
@@ -292,8 +297,12 @@ fn print_side_by_side(outcomes: &[(&Variant, RunOutcome)]) -> anyhow::Result<()>
     let names: Vec<String> = outcomes.iter().map(|(variant, _)| variant.combination.name()).collect();
     let summaries = outcomes.iter().map(|(_, outcome)| &outcome.reports.summary);
     let runs: Vec<(&str, &Summary)> = names.iter().map(String::as_str).zip(summaries).collect();
-    let options =
-        TableOptions { width: terminal::width(), colour: terminal::colour_on_stdout(), run_folder: None };
+    let options = TableOptions {
+        width: terminal::width(),
+        colour: terminal::colour_on_stdout(),
+        run_folder: None,
+        is_merged: false,
+    };
     terminal::print_line(format_args!("\n{}", render_side_by_side(&runs, &options)))
 }
 

@@ -5,9 +5,9 @@ use clap::Command;
 
 /// The commands in groups, each with its heading.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Evaluate", &["demo", "new", "validate", "plan", "run", "launch", "merge", "score"]),
+    ("Evaluate", &["demo", "new", "validate", "plan", "run", "eval", "launch", "merge", "score"]),
     ("See results", &["view", "report", "samples", "compare", "runs", "export"]),
-    ("Know the parts", &["list", "metrics", "data", "model", "judge", "schema"]),
+    ("Know the parts", &["suites", "list", "metrics", "data", "model", "judge", "schema"]),
     ("Freeze and check", &["distill", "init", "lock", "verify"]),
     ("Extend and convert", &["plugin", "import"]),
     ("This program", &["doctor", "env", "completions", "help"]),

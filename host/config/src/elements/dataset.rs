@@ -1,5 +1,6 @@
 //! `datasets[]`: sources of rows, and how they become Samples.
 
+mod additions;
 mod chain;
 mod media;
 mod source;
@@ -8,10 +9,11 @@ use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+pub use additions::{ExamplePick, FEW_SHOT_FIELD, FewShotSpec, FieldSpec, PoolSource, SUBSET_FIELD};
 pub use chain::{HookKind, HookSpec, PreprocessSpec};
 pub use media::MediaSpec;
 pub(crate) use source::format_of_file;
-pub use source::{DataSource, FileFormat, FilesSpec, HubSpec, loader_of_file};
+pub use source::{DataSource, FileFormat, FilesSpec, HubSpec, HubSubsets, loader_of_file};
 use std::path::PathBuf;
 use strum::{IntoStaticStr, VariantArray};
 
@@ -45,6 +47,10 @@ pub struct DatasetSpec {
     pub filter: Vec<(String, Vec<serde_json::Value>)>,
     /// Rows whose field at a path has one of the values are skipped.
     pub exclude: Vec<(String, Vec<serde_json::Value>)>,
+    /// Computed fields of the rows, in order.
+    pub fields: Vec<FieldSpec>,
+    /// Examples that each row gets.
+    pub few_shot: Option<FewShotSpec>,
     /// Maximum number of rows to read.
     pub limit: Option<u64>,
     /// True if rows are shuffled before the limit is applied; default false.
@@ -121,6 +127,8 @@ impl DatasetSpec {
         let tokenizer_config = source::read_path(&mut table, "tokenizer_config", problems);
         // Rows are always streamed; the key is accepted for compatibility.
         table.boolean("streaming", problems);
+        let fields = additions::read_fields(&mut table, problems);
+        let few_shot = additions::read_few_shot(&mut table, source.as_ref(), &fields, problems);
         let preprocess = chain::read_preprocess(&mut table, problems);
         let hooks = chain::read_hooks(&mut table, &preprocess, problems);
         let spec = DatasetSpec {
@@ -131,6 +139,8 @@ impl DatasetSpec {
             label_field: read_label_field(&mut table, problems),
             filter: source::read_filter(&mut table, "filter", problems),
             exclude: source::read_filter(&mut table, "exclude", problems),
+            fields,
+            few_shot,
             limit: table.integer("limit", 1..=u64::MAX, problems),
             shuffle: table.boolean("shuffle", problems).unwrap_or(false),
             seed: table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123),

@@ -3,12 +3,14 @@
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
+use crate::elements::sample_path::read_path;
 use crate::elements::step_order::{self, CONTRACTS, StepKind, StepOutput};
 use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+use gage_core::FieldPath;
 use strum::{IntoStaticStr, VariantArray};
 
 /// Kind of request to the model.
@@ -30,7 +32,7 @@ impl RequestKind {
     }
 }
 
-/// Text of an option that is scored.
+/// Text that is scored for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ContinuationText {
@@ -38,6 +40,8 @@ pub enum ContinuationText {
     Content,
     /// The id, usually a letter.
     Id,
+    /// A text of the Sample that is the same for all options. Each option ends the prompt.
+    Target,
 }
 
 /// The step `inference`.
@@ -47,8 +51,10 @@ pub struct InferenceStep {
     pub adapter_id: Option<String>,
     /// Kind of request.
     pub request: RequestKind,
-    /// For log-likelihood: the text of an option that follows the prompt.
+    /// For log-likelihood: the text that follows the prompt.
     pub continuation: ContinuationText,
+    /// For log-likelihood: the path of the text of [`ContinuationText::Target`] in the Sample.
+    pub target_field: Option<FieldPath>,
     /// For log-likelihood: text between the prompt and that text; default empty.
     pub continuation_prefix: String,
     /// Settings of tool calls; without them an answer with calls is final.
@@ -195,16 +201,23 @@ fn read_step(
 fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
     let adapter_id = table.text("adapter_id", problems);
     let request = table.variant("request", problems).unwrap_or(RequestKind::Generate);
-    let continuation = table.variant("continuation", problems);
+    let continuation: Option<ContinuationText> = table.variant("continuation", problems);
+    let target_field = read_path(table, "target_field", problems);
     let prefix = table.text("continuation_prefix", problems);
-    if request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
-        problems
-            .error(
-                node.span,
-                &table.path,
-                "`continuation` and `continuation_prefix` belong to `request: loglikelihood`",
-            )
-            .help("add `request: loglikelihood`, or remove them");
+    let has_target = table.get("target_field").is_some();
+    let is_scored = continuation.is_some() || has_target || prefix.is_some();
+    if request != RequestKind::Loglikelihood && is_scored {
+        let message =
+            "`continuation`, `target_field` and `continuation_prefix` belong to `request: loglikelihood`";
+        problems.error(node.span, &table.path, message).help("add `request: loglikelihood`, or remove them");
+    } else if has_target && continuation != Some(ContinuationText::Target) {
+        table
+            .error("target_field", "`target_field` belongs to `continuation: target`", problems)
+            .help("add `continuation: target`, or remove `target_field`");
+    } else if !has_target && continuation == Some(ContinuationText::Target) {
+        table
+            .error("continuation", "`continuation: target` needs `target_field`", problems)
+            .help("name the field with the text to score, as in target_field: metadata.rest");
     }
     let tools = ToolLoopSpec::read(table, problems);
     if let Some(tools) = tools.as_ref().filter(|_| request != RequestKind::Generate) {
@@ -217,6 +230,7 @@ fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Pro
         adapter_id,
         request,
         continuation: continuation.unwrap_or(ContinuationText::Content),
+        target_field,
         continuation_prefix: prefix.unwrap_or_default(),
         tools,
         span: table.span_of("adapter_id"),

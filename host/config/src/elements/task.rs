@@ -1,13 +1,14 @@
 //! `tasks[]`: a dataset, the steps for its samples, and the metrics.
 
 use crate::elements::metric::MetricSpec;
+use crate::elements::sample_path::{of_sample, read_path};
 use crate::elements::sampling;
 use crate::elements::step::Steps;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use gage_core::{FieldPath, Outcome, Root, SamplingParams};
+use gage_core::{FieldPath, Outcome, SamplingParams};
 use std::collections::HashSet;
 use strum::{IntoStaticStr, VariantArray};
 
@@ -177,24 +178,6 @@ fn read_paths(
     Some(read)
 }
 
-fn read_path(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<FieldPath> {
-    let node = table.get(key)?;
-    let path = table.text(key, problems)?;
-    of_sample(&path, node, &table.path_of(key), problems)
-}
-
-fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<FieldPath> {
-    let read = FieldPath::new(text);
-    let is_whole = text.split('.').all(|segment| !segment.trim().is_empty());
-    if read.root() == Root::Sample && read.first_key().is_some() && is_whole {
-        return Some(read);
-    }
-    problems
-        .error(node.span, path, format!("`{text}` is not a path into the Sample"))
-        .help("write it like metadata.subject");
-    None
-}
-
 fn read_outcomes(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Vec<Outcome>> {
     let node = table.get("score_outcomes")?;
     let names = table.texts("score_outcomes", problems)?;
@@ -221,6 +204,8 @@ impl Template {
         let mut table = MappingReader::open(node, path, problems)?;
         let steps = Steps::read(&mut table, problems);
         let settings = TaskSettings::read(&mut table, problems);
+        // The short form has applied it to the backend of the model.
+        table.choice("chat_template", &[("model", ()), ("none", ())], problems);
         table.finish(problems);
         Some(Template { steps, settings })
     }

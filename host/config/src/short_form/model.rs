@@ -1,5 +1,6 @@
 //! `model`: a model under test that is named by its provider or its file.
 
+use super::steps::ask_for_likelihoods;
 use super::{MODEL_ROLE, model_roles, push, set, take};
 use crate::expand::Environment;
 use crate::node::{Entry, Node, NodeValue};
@@ -85,6 +86,10 @@ pub(super) fn expand(
     else {
         return;
     };
+    let has_source = settings.iter().any(|entry| entry.key == "loglikelihood");
+    if backend_type == "openai_http" && !has_source && ask_for_likelihoods(root) {
+        config.push(Entry::new("loglikelihood", Node::text("echo", span)));
+    }
     let is_sampling = |key: &str| key == "max_tokens" || SamplingParams::NAMES.contains(&key);
     let (mut params, further): (Vec<Entry>, Vec<Entry>) =
         settings.into_iter().partition(|entry| is_sampling(&entry.key));

@@ -3,6 +3,15 @@
 use super::{is_missing, set};
 use crate::node::{Entry, Node, NodeValue};
 
+/// Returns whether a step of the suite or of a task asks for log-likelihoods.
+pub(super) fn ask_for_likelihoods(root: &Node) -> bool {
+    let tasks = root.get("tasks").and_then(Node::as_list).unwrap_or_default();
+    let owners = ["custom", "builtin"].into_iter().filter_map(|key| root.get(key)).chain(tasks);
+    let steps = owners.filter_map(|owner| owner.get("steps")?.as_list()).flatten();
+    let mut requests = steps.filter_map(|step| step.text_of("request"));
+    requests.any(|request| ["loglikelihood", "rolling_loglikelihood"].contains(&request))
+}
+
 /// Adds the steps that follow from the roles and the metrics, unless the suite or each of its tasks has steps.
 pub(super) fn add(root: &mut Node) {
     let tasks = root.get("tasks").and_then(Node::as_list).unwrap_or_default();

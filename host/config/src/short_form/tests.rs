@@ -291,3 +291,45 @@ fn wrong_answers_are_errors_with_the_forms() {
         assert!(problems.has_errors() && shown.contains(part), "{lines}\n{shown}");
     }
 }
+
+#[test]
+fn likelihoods_are_asked_for_with_echo() {
+    let steps = |request: &str| format!("custom: {{steps: [{{step: inference, request: {request}}}]}}\n");
+    let given = "model: {name: 'openai:m@http://h/v1', loglikelihood: prompt_logprobs}\n";
+    for (model, steps, expected) in [
+        ("model: openai:m@http://h/v1\n", steps("loglikelihood"), json!("echo")),
+        ("model: openai:m@http://h/v1\n", steps("rolling_loglikelihood"), json!("echo")),
+        ("model: openai:m@http://h/v1\n", steps("generate"), Value::Null),
+        (given, steps("loglikelihood"), json!("prompt_logprobs")),
+        ("model: ./m.gguf\n", steps("loglikelihood"), Value::Null),
+    ] {
+        let document = long_form(&format!("datasets: rows.jsonl\n{model}{steps}"), &[], &[]);
+        assert_eq!(document["backends"][0]["config"]["loglikelihood"], expected, "{model}{steps}");
+    }
+}
+
+#[test]
+fn suite_chooses_the_template_unless_the_model_does() {
+    let none = "custom: {chat_template: none}\n";
+    for (text, overrides, expected) in [
+        (format!("datasets: rows.jsonl\nmodel: ./m.gguf\n{none}"), &[][..], json!("none")),
+        (format!("{SHORT}{none}"), &[], json!("none")),
+        (format!("{SHORT}{none}"), &["model.chat_template=model"], json!("model")),
+        (format!("{SHORT}{none}"), &["custom.chat_template=model"], Value::Null),
+        (format!("{SHORT}{none}"), &["model=anthropic:c"], Value::Null),
+        (SHORT.to_owned(), &["custom.chat_template=none"], json!("none")),
+        (SHORT.to_owned(), &[], Value::Null),
+    ] {
+        let document = long_form(&text, overrides, &[]);
+        assert_eq!(document["backends"][0]["config"]["chat_template"], expected, "{text}{overrides:?}");
+    }
+    // A judge on the same server keeps its template.
+    let shared = LONG.replace("custom: {", "custom: {chat_template: none, ");
+    let (config, problems) = read(&shared, &[], &[]);
+    let document = config.expect("a suite").document;
+    assert_eq!(document["backends"][0]["config"]["chat_template"], Value::Null);
+    let shown = problems.render(false);
+    assert!(shown.contains("the backend `server` keeps its chat template"), "{shown}");
+    let (_, problems) = read(&format!("{SHORT}custom: {{chat_template: jinja}}\n"), &[], &[]);
+    assert!(problems.render(false).contains("`jinja` is not a known value of `chat_template`"));
+}

@@ -25,6 +25,10 @@ struct Item {
     file: usize,
     place: RowPosition,
     text: Text,
+    /// Digest of the row as read, if it was extended since.
+    read_digest: Option<String>,
+    /// Indices of its examples in the pool.
+    examples: Vec<u32>,
     state: ItemState,
     /// Media that doc hooks found for its Sample.
     media: Vec<MediaSource>,
@@ -51,7 +55,7 @@ impl<'f> Batch<'f> {
     pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f> {
         let mut raw = Vec::with_capacity(rows.len());
         let items = rows.into_iter().map(|row| {
-            let Row { index, number, file, place, body } = row;
+            let Row { index, number, file, place, body, examples } = row;
             let (text, state) = match body {
                 Ok(body) => {
                     raw.push(RawRow { dataset: dataset_id.to_owned(), index: number, body });
@@ -61,21 +65,49 @@ impl<'f> Batch<'f> {
                     (Text::Unread(digest), Rejection::of_row(message, text).into())
                 }
             };
-            Item { index, number, file, place, text, state, media: Vec::new() }
+            Item { index, number, file, place, text, read_digest: None, examples, state, media: Vec::new() }
         });
         let items = items.collect();
         Batch { raw, items, files, preprocessor: String::new() }
     }
 
+    /// Returns the rows that were not converted yet.
+    pub(super) fn rows(&self) -> Vec<&str> {
+        let rows = self.items.iter().filter(|item| matches!(item.state, ItemState::Row));
+        rows.filter_map(|item| Some(item.raw(&self.raw)?.body.as_str())).collect()
+    }
+
+    /// Returns the indices of the examples of all rows.
+    pub(super) fn examples(&self) -> impl Iterator<Item = u32> {
+        self.items.iter().flat_map(|item| item.examples.iter().copied())
+    }
+
+    /// Replaces each row that was not converted yet. `extend` gets its text and the indices of its examples; an error rejects
+    /// it. The digest of the row stays that of the row as read.
+    pub(super) fn each_row(&mut self, mut extend: impl FnMut(&str, &[u32]) -> Result<String, Rejection>) {
+        for item in &mut self.items {
+            let (ItemState::Row, Text::Raw(place)) = (&item.state, &item.text) else { continue };
+            let Some(row) = self.raw.get_mut(*place) else { continue };
+            match extend(&row.body, &item.examples) {
+                Ok(extended) => {
+                    item.read_digest.get_or_insert_with(|| row_digest(row.body.as_bytes()));
+                    row.body = extended;
+                }
+                Err(rejection) => item.state = rejection.into(),
+            }
+        }
+    }
+
     /// Runs a preprocessor on the items that are neither Samples nor rejected.
     pub(super) fn convert(&mut self, preprocessor: &Preprocessor) {
-        let is_first =
-            self.items.iter().all(|item| matches!(item.state, ItemState::Row | ItemState::Rejected(_)))
-                && self.items.iter().any(|item| matches!(item.state, ItemState::Row));
         self.complete_converted();
-        let later: Vec<RawRow> = self.items.iter().filter_map(|item| item.converted(&self.raw)).collect();
-        // Initially all are rows; afterwards all are converted.
-        let rows = if is_first { &self.raw } else { &later };
+        let unconverted = self.items.iter().filter(|item| matches!(item.state, ItemState::Row)).count();
+        // At first, usually all rows are converted. Rows that were rejected before are left out.
+        let pending: Vec<RawRow> = match unconverted == self.raw.len() {
+            true => Vec::new(),
+            false => self.items.iter().filter_map(|item| item.pending(&self.raw)).collect(),
+        };
+        let rows = if unconverted == self.raw.len() { &self.raw } else { &pending };
         let mut results = preprocessor.convert(rows).into_iter();
         self.preprocessor = format!("the preprocessor `{}`", preprocessor.name());
         for item in &mut self.items {
@@ -189,13 +221,15 @@ impl<'f> Batch<'f> {
 }
 
 impl Item {
-    /// Returns the result of the preprocessors, as a row for the next.
-    fn converted(&self, raw: &[RawRow]) -> Option<RawRow> {
-        let (ItemState::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
-        else {
-            return None;
+    /// Returns the row for the next preprocessor: the result of the one before, if any.
+    fn pending(&self, raw: &[RawRow]) -> Option<RawRow> {
+        let RawRow { dataset, index, body } = self.raw(raw)?;
+        let body = match &self.state {
+            ItemState::Row => body.as_str(),
+            ItemState::Converted(text) => text.as_str(),
+            ItemState::Sample(_) | ItemState::Rejected(_) => return None,
         };
-        Some(RawRow { dataset: dataset.clone(), index: *index, body: text.as_str().to_owned() })
+        Some(RawRow { dataset: dataset.clone(), index: *index, body: body.to_owned() })
     }
 
     /// Returns the row, if it could be read.
@@ -209,9 +243,11 @@ impl Item {
     /// Returns the digest of its row. If its Sample refers to media, their digests are included, so that a changed
     /// file is noticed.
     fn digest(&self, raw: &[RawRow]) -> String {
-        let of_row = match &self.text {
-            Text::Unread(digest) => digest.clone(),
-            Text::Raw(_) => self.raw(raw).map(|row| row_digest(row.body.as_bytes())).unwrap_or_default(),
+        let of_row = match (&self.text, &self.read_digest) {
+            (Text::Unread(digest), _) | (Text::Raw(_), Some(digest)) => digest.clone(),
+            (Text::Raw(_), None) => {
+                self.raw(raw).map(|row| row_digest(row.body.as_bytes())).unwrap_or_default()
+            }
         };
         match &self.state {
             ItemState::Sample(sample) if !sample.media_meta.is_empty() => {

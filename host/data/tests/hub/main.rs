@@ -10,5 +10,6 @@ mod faults;
 mod fresh;
 mod offline;
 mod resume;
+mod subsets;
 mod support;
 mod web;

@@ -11,8 +11,10 @@ use crate::limits::permits::{RequestSlot, SampleSlot};
 use crate::request::{PromptParts, Request, prompt_input, prompt_note};
 use crate::sample::answer_outcome::{milliseconds, outcome_of};
 use crate::sample::result::SampleResult;
+use futures::future::try_join_all;
 use gage_backend::{
-    Backend, BackendError, Continuation, LoglikelihoodOutput, Reply, RollingOutput, SamplePlace,
+    Backend, BackendError, BackendErrorKind, Continuation, LoglikelihoodOutput, LoglikelihoodRequest, Reply,
+    RollingOutput, SamplePlace,
 };
 use gage_core::{Message, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage};
 use gage_data::MediaStore;
@@ -216,26 +218,23 @@ impl InferenceStep {
         if !request.has_media() {
             return Ok(request);
         }
-        let messages = match &mut request {
-            Request::Generate(request) => &mut request.messages,
-            Request::Loglikelihood { request, .. } => &mut request.messages,
-            Request::Rolling(_) => return Ok(request),
-        };
-        let mut owned = std::mem::take(messages).into_vec();
-        let media = Arc::clone(&self.media);
-        let scope = SampleScope::current();
-        let embed = move || in_sample_scope(scope, || media.embed(&mut owned).map(|()| owned));
-        let embedded = tokio::task::spawn_blocking(embed).await;
-        match embedded {
-            Ok(Ok(embedded)) => {
-                *messages = embedded.into();
-                Ok(request)
-            }
-            Ok(Err(error)) => Err(prompt_note(error.kind.name(), error.message, error.pointer.as_deref())),
-            Err(error) => {
-                Err(prompt_note("internal", format!("the media could not be made ready: {error}"), None))
-            }
+        for messages in request.conversations() {
+            let mut owned = std::mem::take(messages).into_vec();
+            let media = Arc::clone(&self.media);
+            let scope = SampleScope::current();
+            let embed = move || in_sample_scope(scope, || media.embed(&mut owned).map(|()| owned));
+            *messages = match tokio::task::spawn_blocking(embed).await {
+                Ok(Ok(embedded)) => embedded.into(),
+                Ok(Err(error)) => {
+                    return Err(prompt_note(error.kind.name(), error.message, error.pointer.as_deref()));
+                }
+                Err(error) => {
+                    let message = format!("the media could not be made ready: {error}");
+                    return Err(prompt_note("internal", message, None));
+                }
+            };
         }
+        Ok(request)
     }
 }
 
@@ -246,9 +245,10 @@ async fn send(
 ) -> Result<Reply<ModelOutput>, BackendError> {
     match request {
         Request::Generate(request) => backend.generate(request).await,
-        Request::Loglikelihood { request, unconditioned } => {
-            let characters = character_counts(&request.continuations, continuation_prefix);
-            let Reply { mut output, mut timing } = backend.loglikelihood(request).await?;
+        Request::Loglikelihood { requests, unconditioned } => {
+            let continuations = requests.iter().flat_map(|request| &request.continuations);
+            let characters = character_counts(continuations, continuation_prefix);
+            let Reply { mut output, mut timing } = scored(backend, requests).await?;
             for request in unconditioned {
                 let reply = backend.loglikelihood(request).await?;
                 timing.latency += reply.timing.latency;
@@ -267,6 +267,30 @@ async fn send(
     }
 }
 
+/// Scores the continuations of one or several prompts at once.
+async fn scored(
+    backend: &dyn Backend,
+    requests: Vec<LoglikelihoodRequest>,
+) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
+    let replies = try_join_all(requests.into_iter().map(|request| backend.loglikelihood(request))).await?;
+    let joined = replies.into_iter().reduce(|mut all, one| {
+        all.output.scores.extend(one.output.scores);
+        all.output.usage = sum_of(all.output.usage, one.output.usage);
+        all.timing.latency = all.timing.latency.max(one.timing.latency);
+        all.timing.attempts = all.timing.attempts.max(one.timing.attempts);
+        all
+    });
+    joined.ok_or_else(|| BackendError::new(BackendErrorKind::Internal, "nothing is to be scored"))
+}
+
+/// Returns the sum of two usages, if both are known.
+fn sum_of(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    one.zip(other).map(|(one, other)| Usage {
+        prompt_tokens: one.prompt_tokens.saturating_add(other.prompt_tokens),
+        completion_tokens: one.completion_tokens.saturating_add(other.completion_tokens),
+    })
+}
+
 /// Adds the likelihoods without the prompt to those with it.
 fn add_unconditioned(output: &mut LoglikelihoodOutput, unconditioned: LoglikelihoodOutput) {
     for other in unconditioned.scores {
@@ -275,17 +299,17 @@ fn add_unconditioned(output: &mut LoglikelihoodOutput, unconditioned: Loglikelih
             score.unconditioned_logprob = Some(other.logprob);
         }
     }
-    output.usage = output.usage.zip(unconditioned.usage).map(|(one, other)| Usage {
-        prompt_tokens: one.prompt_tokens.saturating_add(other.prompt_tokens),
-        completion_tokens: one.completion_tokens.saturating_add(other.completion_tokens),
-    });
+    output.usage = sum_of(output.usage, unconditioned.usage);
 }
 
 /// Returns the ids of the continuations with other characters than ASCII, and the number of characters of each, without the
 /// prefix.
-fn character_counts(continuations: &[Continuation], continuation_prefix: &str) -> Vec<(String, u32)> {
+fn character_counts<'c>(
+    continuations: impl Iterator<Item = &'c Continuation>,
+    continuation_prefix: &str,
+) -> Vec<(String, u32)> {
     let prefix = continuation_prefix.chars().count();
-    let others = continuations.iter().filter(|continuation| !continuation.text.is_ascii());
+    let others = continuations.filter(|continuation| !continuation.text.is_ascii());
     let count = |text: &str| u32::try_from(text.chars().count().saturating_sub(prefix)).unwrap_or(u32::MAX);
     others.map(|continuation| (continuation.id.clone(), count(&continuation.text))).collect()
 }
@@ -349,7 +373,7 @@ mod tests {
         let options = [("дерево", -6.0), ("evergreen", -6.0)];
         let continuations =
             options.map(|(text, _)| Continuation { id: text.to_owned(), text: format!(" {text}") });
-        let counts = character_counts(&continuations, " ");
+        let counts = character_counts(continuations.iter(), " ");
         assert_eq!(counts, [("дерево".to_owned(), 6)]);
         let output = LoglikelihoodOutput { scores: options.map(option).to_vec(), usage: None };
         let chosen = chosen_option(output, " ", &counts);

@@ -146,7 +146,11 @@ pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &m
         problems.error(step.span, "request", message).help("use `request: generate`");
         return;
     }
-    let scores_texts = matches!(backend.kind, BackendKind::LlamaCpp(_));
+    let scores_texts = match &backend.kind {
+        BackendKind::LlamaCpp(_) => true,
+        BackendKind::Http(http) => http.lacks_loglikelihood().is_none(),
+        BackendKind::CustomScript(_) | BackendKind::Answers(_) => false,
+    };
     if step.request == RequestKind::RollingLoglikelihood && !scores_texts {
         let message = format!(
             "the backend `{}` gives no log-likelihoods of whole texts (`rolling_loglikelihood`)",
@@ -154,6 +158,6 @@ pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &m
         );
         problems
             .error(step.span, "request", message)
-            .help("use a backend of the type `llama_cpp`; servers give none of a text's first token");
+            .help("use a backend of the type `llama_cpp`, or a server with `loglikelihood: echo`");
     }
 }

@@ -5,7 +5,7 @@ use super::templates::load_sandbox;
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, Permissions, PreprocessSpec, Problems};
 use gage_core::{FieldError, OptionDisplay};
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
-use gage_template::{TokenizerConfig, TokenizerTemplate};
+use gage_template::{FieldExpressions, TokenizerConfig, TokenizerTemplate};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct PlannedDataset {
     /// The settings.
     pub spec: DatasetSpec,
+    /// Computes fields of the rows, before the preprocessors.
+    pub fields: Option<Arc<FieldExpressions>>,
     /// The preprocessors, in order.
     pub chain: Vec<Arc<Preprocessor>>,
     /// The doc hooks.
@@ -34,6 +36,7 @@ impl PlannedDataset {
     pub(crate) fn unread(spec: &DatasetSpec) -> PlannedDataset {
         PlannedDataset {
             spec: spec.clone(),
+            fields: None,
             chain: Vec::new(),
             hooks: Vec::new(),
             tokenizer: None,
@@ -47,6 +50,7 @@ impl PlannedDataset {
     pub fn new(spec: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<PlannedDataset> {
         let before = problems.counts().0;
         check_files(spec, problems);
+        let fields = compiled_fields(spec, registry, problems);
         let chain: Vec<Option<Arc<Preprocessor>>> =
             spec.preprocess.iter().map(|link| preprocessor(link, registry, problems)).collect();
         let hooks: Vec<Option<(HookKind, Arc<DocHook>)>> =
@@ -60,6 +64,7 @@ impl PlannedDataset {
         }
         Some(PlannedDataset {
             spec: spec.clone(),
+            fields,
             chain: chain.into_iter().collect::<Option<_>>()?,
             hooks: hooks.into_iter().collect::<Option<_>>()?,
             tokenizer,
@@ -67,6 +72,29 @@ impl PlannedDataset {
             keeps_row: false,
             permissions: problems.resources.permissions().clone(),
         })
+    }
+}
+
+/// Compiles the expressions of the computed fields, if there are any, and reports each that is invalid.
+fn compiled_fields(
+    spec: &DatasetSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Arc<FieldExpressions>> {
+    let key = "fields";
+    let span = spec.fields.first()?.span;
+    let sandbox = load_sandbox(registry, span, key, problems)?;
+    let expressions = spec.fields.iter().map(|field| (field.name.as_str(), field.expression.as_str()));
+    match FieldExpressions::new(&sandbox, expressions) {
+        Ok(fields) => Some(Arc::new(fields)),
+        Err(errors) => {
+            for error in errors {
+                let field = error.field.and_then(|field| spec.fields.get(field));
+                let span = field.map_or(span, |field| field.span);
+                problems.error(span, key, format!("the expression is not valid: {}", error.text));
+            }
+            None
+        }
     }
 }
 
@@ -115,7 +143,7 @@ fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
         return;
     }
     if let Err(error) = gage_data::check(spec) {
-        let key = if error.is_of_labels(spec.labels_path.as_deref()) { "labels_path" } else { "path" };
+        let key = error.key(spec);
         let problem = problems.error(spec.spans.of(key), key, error.to_string());
         if error.is_missing_file() {
             problem.help("relative paths start in the working folder; `${config_dir}/NAME` is a file next to the suite");

@@ -25,8 +25,8 @@ impl<'u> PluginUse<'u> {
         PluginUse { reference, params: Some(params), span: *span, key, params_key: key }
     }
 
-    /// Finds the component, and the name of its member. An unknown name is not reported if it may belong to a plugin that
-    /// failed to load, which is already an error.
+    /// Finds the component, and the name of its member. A name without a plugin is not reported if it may belong to one
+    /// that failed to load, which is already an error.
     pub(super) fn find<K: AnyKind>(
         &self,
         registry: &Registry,
@@ -36,7 +36,12 @@ impl<'u> PluginUse<'u> {
             Ok(found) => return Some(found),
             Err(error) => error,
         };
-        let is_unknown = matches!(error, RegistryError::Unknown { .. } | RegistryError::UnknownPlugin { .. });
+        let is_unknown = matches!(
+            error,
+            RegistryError::Unknown { .. }
+                | RegistryError::UnknownPlugin { .. }
+                | RegistryError::NotInstalled { .. }
+        );
         if !(is_unknown && registry.is_lacking()) {
             report_registry(&error, self.span, self.key, &self.reference.to_string(), problems);
         }

@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::session::datasets::Datasets;
 use gage_core::{Outcome, Shard, ShortageWatch};
 use gage_observe::Observability;
-use gage_record::{RunReader, Storage};
+use gage_record::{Manifest, RunReader, Storage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub struct RunOptions {
     pub task_parallelism: Option<usize>,
     /// The shard of a run to be written, and the id of that run. `None` for the whole run.
     pub shard: Option<(Shard, String)>,
+    /// The manifest of another shard of that run, which is not in a folder beside this one. Both need the same inputs.
+    pub other_shard: Option<Box<Manifest>>,
     /// True to resume the run with this id, rather than start a new one.
     pub resume: bool,
     /// Outcomes of samples to retry in a resumed run, in addition to samples that failed in the backend.

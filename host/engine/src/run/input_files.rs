@@ -2,7 +2,7 @@
 //!
 //! | input | read | a change while the run uses it |
 //! | --- | --- | --- |
-//! | rows, labels | during the task | is found when the changed bytes are read, and at the end of the task |
+//! | rows, labels, examples | during the task | is found when the changed bytes are read, and at the end of the task |
 //! | model files | by the model's process, and again after a crash | is found before an answer is accepted, at the end of each task, and before a reload |
 //! | plugins, chat templates | once, at the start | has no effect, and is found at the end of each task |
 //! | media | for each sample | makes the sample invalid; their digests are in its row digest |

@@ -3,7 +3,7 @@
 use super::context::RunOptions;
 use crate::plan::Plan;
 use crate::run_error::RunError;
-use gage_core::ROWS_PER_BATCH;
+use gage_core::{ROWS_PER_BATCH, Shard};
 use gage_record::{Manifest, RunIdentity, ShardOfRun, ShardedTask, shard_folders};
 use std::path::Path;
 
@@ -43,9 +43,33 @@ pub(super) fn check_other_shards(
     // Each of the others was compared when it started, so one is enough. What cannot be read is refused by the merge.
     let others = shard_folders(run)?.into_iter();
     let found = others.filter_map(|folder| Some((folder.shard, Manifest::read(&folder.path).ok()?)));
-    let Some((other, manifest)) = found.into_iter().find(|(other, _)| Some(*other) != shard.shard()) else {
-        return Ok(());
-    };
+    match found.into_iter().find(|(other, _)| Some(*other) != shard.shard()) {
+        Some((other, manifest)) => check_same_inputs(&manifest, other, shard, identity),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a shard if another shard of the run, which is not in a folder beside it, was made from other inputs.
+pub(super) fn check_shard_elsewhere(
+    manifest: Option<&Manifest>,
+    shard: Option<&ShardOfRun>,
+    identity: &RunIdentity,
+) -> Result<(), RunError> {
+    let (Some(manifest), Some(shard)) = (manifest, shard) else { return Ok(()) };
+    match manifest.shard.as_ref().and_then(ShardOfRun::shard) {
+        Some(other) => check_same_inputs(manifest, other, shard, identity),
+        // The merge refuses what is no shard.
+        None => Ok(()),
+    }
+}
+
+/// Compares the inputs of another shard, which has this manifest, with those of a shard.
+fn check_same_inputs(
+    manifest: &Manifest,
+    other: Shard,
+    shard: &ShardOfRun,
+    identity: &RunIdentity,
+) -> Result<(), RunError> {
     let mut differences = manifest.identity.differences(identity);
     let limit = |shard: &ShardOfRun| shard.max_samples.map_or("none".to_owned(), |most| most.to_string());
     if let Some(before) = manifest.shard.as_ref().filter(|before| before.max_samples != shard.max_samples) {

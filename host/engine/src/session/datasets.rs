@@ -148,6 +148,7 @@ impl LocatedDataset {
             chosen.map(|(_, hook)| Arc::clone(hook))
         };
         Preparation {
+            fields: planned.fields.clone(),
             chain: planned.chain.clone(),
             doc_to_text: of_kind(true).next(),
             doc_to_media: of_kind(false).collect(),

@@ -1,6 +1,7 @@
 //! Builder of the figure of a metric.
 
 use super::counts::{MAX_NAMES, NameCounts};
+use super::slice_mean::{SlicedSamples, slice_mean};
 use super::tally::{ObservedScore, Tally, TallyResult};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 use crate::aggregator_state::AggregatorState;
@@ -190,6 +191,9 @@ impl<'a> FigureBuilder<'a> {
             };
             slices.extend(named.into_iter().map(slice));
         }
+        let samples = SlicedSamples { n, is_clustered: clusters.is_some(), bounds };
+        let paths = slices.chunk_by(|one: &SliceFigure, other| one.by == other.by);
+        let slice_means = paths.filter_map(|slices| slice_mean(slices, samples)).collect();
         let sub_figure = |(name, scores): (String, SubScore)| SubFigure {
             value: scores.samples.value().filter(|value| value.is_finite()),
             n: scores.samples.count(),
@@ -231,6 +235,7 @@ impl<'a> FigureBuilder<'a> {
             no_resamples: resamples.as_ref().and_then(|resamples| resamples.as_ref().err().cloned()),
             resamples: resamples.and_then(Result::ok),
             slices,
+            slice_means,
             error,
         }
     }

@@ -1,11 +1,11 @@
 //! The rows of a table: one for every metric, with those of its parts below.
 
 use super::numbers::{coverage, interval, number_or_nothing, percent, unit};
-use crate::{Aggregation, Interval, MetricFigure, SliceFigure};
+use crate::{Aggregation, Interval, MetricFigure, SliceFigure, SliceMean};
 use gage_core::printable_line;
 
 /// Maximum number of rows of one kind below a metric; the rest is in `summary.json`.
-const MAX_PARTS: usize = 20;
+const MAX_PARTS: usize = 60;
 
 /// Cells in the order of the columns: task, metric, value, interval, scored, coverage.
 pub(super) type Cells = [String; 6];
@@ -43,6 +43,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
     let named = figure.figures.iter().skip(1);
     rows.extend(bounded(named.map(|one| counted_part(&one.name, number_or_nothing(Some(one.value)), one.n))));
     for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
+        let by = slices.first().map_or("", |slice| slice.by.as_str());
         let slices = slices.iter().map(|slice| {
             let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
             let total_is_least = figure.has_more_in_slices();
@@ -52,6 +53,9 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<TableRow>
             TableRow { cells, unit: unit_if(unit, *value), is_part: true, is_partial: counts.is_partial() }
         });
         rows.extend(bounded(slices));
+        rows.extend(
+            figure.slice_means.iter().filter(|mean| *by == mean.by).map(|mean| mean_of_slices(mean, unit)),
+        );
     }
     rows
 }
@@ -82,6 +86,15 @@ fn metric_name(figure: &MetricFigure) -> String {
 
 fn part_name(name: &str) -> String {
     format!("  {}", printable_line(name))
+}
+
+/// Returns the row of the mean over the slices of a path.
+fn mean_of_slices(mean: &SliceMean, unit: &'static str) -> TableRow {
+    let SliceMean { by, slices, value, interval: range, .. } = mean;
+    let nothing = String::new;
+    let name = part_name(&format!("mean of {slices} {by}"));
+    let cells = [nothing(), name, number_or_nothing(*value), interval(*value, *range), nothing(), nothing()];
+    TableRow { cells, unit: unit_if(unit, *value), is_part: true, is_partial: false }
 }
 
 /// Returns the row of a part with only a value and a number of samples.

@@ -12,7 +12,8 @@ use gage_record::SampleRecord;
 use proptest::prelude::*;
 use std::time::Duration;
 
-const PLAIN: TableOptions<'static> = TableOptions { width: 100, colour: false, run_folder: Some("runs/one") };
+const PLAIN: TableOptions<'static> =
+    TableOptions { width: 100, colour: false, run_folder: Some("runs/one"), is_merged: false };
 
 fn table(tasks: &[TaskDescription], records: &[SampleRecord], options: &TableOptions<'_>) -> String {
     table_with(tasks, records, options, &no_custom_aggregators)
@@ -131,9 +132,14 @@ fn a_run_that_went_on_says_whose_the_rates_are() {
     arithmetic().iter().for_each(|record| timings.add(record).unwrap());
     let phases = Phases { wall: Duration::from_secs(2), samples: 3, finished: 5, ..Phases::default() };
     let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
-    let lines = time_lines(&timings.finish(&phases, machine, &Completeness::new()), 200);
+    let timings = timings.finish(&phases, machine, &Completeness::new());
+    let options = TableOptions { width: 200, ..PLAIN };
+    let lines = time_lines(&timings, &options);
     assert_eq!(lines.len(), 1);
     assert!(lines[0].contains("3 of 12 samples asked now · 1.5 samples/s · 2.0 s in all"), "{}", lines[0]);
+    // A merge asks nothing.
+    let merged = time_lines(&timings, &TableOptions { is_merged: true, ..options });
+    assert!(merged[0].trim_start().starts_with("2.0 s in all") && !merged[0].contains("/s"), "{}", merged[0]);
 }
 
 #[test]
@@ -214,6 +220,7 @@ fn parts_of_a_metric_stand_below_it() {
       arithmetic  m                      0.8000  0.4902 – 0.9433   10/12     83.3%
                     data_tag=test        0.3333  0.0615 – 0.7923     3/5     60.0%
                     data_tag=train       1.0000  0.6457 – 1.0000     7/7      100%
+                    mean of 2 data_tag   0.6667  0.0000 – 1.0000
                   verdict (categorical)       –                –   10/12     83.3%
                     1                     80.0%                        8
                     0                     20.0%                        2
@@ -224,9 +231,11 @@ fn parts_of_a_metric_stand_below_it() {
                     precision_2              40                       10
                     data_tag=test         31.25                –     3/5     60.0%
                     data_tag=train        31.25                –     7/7      100%
+                    mean of 2 data_tag    31.25                –
                   latency (p90)              20                –   10/12     83.3%
                     data_tag=test            20                –     3/5     60.0%
                     data_tag=train           20                –     7/7      100%
+                    mean of 2 data_tag       20                –
 
       arithmetic: 1 truncated, 1 backend_error
 
@@ -330,7 +339,7 @@ proptest! {
 #[test]
 fn many_parts_are_cut() {
     let task = TaskDescription { slices: vec!["id".to_owned()], timing_metrics: Vec::new(), ..task("t") };
-    let records: Vec<SampleRecord> = (0..45)
+    let records: Vec<SampleRecord> = (0..85)
         .map(|index| {
             let document = serde_json::json!({"id": format!("{index:02}\u{1b}")});
             SampleRecord {
@@ -341,9 +350,9 @@ fn many_parts_are_cut() {
         })
         .collect();
     let text = table(&[task], &records, &PLAIN);
-    assert_eq!(text.matches("id=").count(), 20, "{text}");
+    assert_eq!(text.matches("id=").count(), 60, "{text}");
     assert!(
-        text.contains("… 25 more") && text.contains("id=19\\u{1b}") && !text.contains('\u{1b}'),
+        text.contains("… 25 more") && text.contains("id=59\\u{1b}") && !text.contains('\u{1b}'),
         "{text}"
     );
 }

@@ -253,6 +253,8 @@ function furtherFigures(figure) {
       begins: place > 0 && slices[place - 1].by !== slice.by,
       cells: [visible(slice.by), visible(slice.key), score(slice.value), rangeOn(slice), drawnOn(slice, boundsOf(slice, slices)), ofSamples(slice), covered(slice)],
     })));
+  plain("means of slices", [["Slices"], ["Number", true], ["Mean", true], ["95 % interval", true, "wide"]],
+    (figure.slice_means ?? []).map((mean) => [visible(mean.by), count(mean.slices), score(mean.value), rangeOn({ ...mean, scale: figure.scale })]));
   plain("error tags", [["Tag"], ["Records", true]], figure.error_tags.map(({ tag, count: number }) => [make("button", { type: "button", class: "link", click: () => choose({ tag }) }, visible(tag)), count(number)]));
   return parts;
 }

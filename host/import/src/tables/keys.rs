@@ -95,6 +95,8 @@ pub(crate) const PARAM_KEYS: &[&str] = &[
     "label_field",
     "filter",
     "exclude",
+    "fields",
+    "few_shot",
     "shuffle",
     "seed",
     "limit",
@@ -331,7 +333,9 @@ pub(crate) const OLD_STEP_KEYS: &OldKeys = &[
 pub(crate) fn step_keys(step: &str) -> &'static [&'static str] {
     match step {
         "support" => &["step", "adapter_id", "sets_answer"],
-        "inference" => &["step", "adapter_id", "request", "continuation", "continuation_prefix", "tools"],
+        "inference" => {
+            &["step", "adapter_id", "request", "continuation", "target_field", "continuation_prefix", "tools"]
+        }
         "embed" => &["step", "adapter_id", "prediction_field", "references_field"],
         "judge" => &["step", "adapter_id", "judge", "judge_id", "judges", "combine", "attempts", "media"],
         "extract" => &["step", "extractors"],

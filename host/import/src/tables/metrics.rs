@@ -28,6 +28,7 @@ pub(crate) enum MetricMatch {
 
 /// The metrics of gage-host.
 const KNOWN: &[&str] = &[
+    "answer_probability",
     "bits_per_byte",
     "bleu",
     "brier",
@@ -38,7 +39,11 @@ const KNOWN: &[&str] = &[
     "claim_verifiability",
     "contains",
     "docvqa_anls",
+    "drop",
     "exact_match",
+    "extracted_match",
+    "greedy_match",
+    "ifeval",
     "judge_score",
     "judge_threshold",
     "latency",
@@ -137,7 +142,9 @@ pub(crate) const READ_ANSWERS: &[(&str, &str)] = &[
     ("chrf", "prediction_field"),
     ("contains", "prediction_field"),
     ("docvqa_anls", "prediction_field"),
+    ("drop", "prediction_field"),
     ("exact_match", "prediction_field"),
+    ("ifeval", "prediction_field"),
     ("list_overlap", "prediction_field"),
     ("math_equal", "prediction_field"),
     ("mmmu_accuracy", "prediction_field"),

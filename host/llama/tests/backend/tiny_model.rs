@@ -199,6 +199,19 @@ async fn log_probabilities_of_an_answer_are_those_of_its_likelihood() {
     assert!((sum - scored.scores[0].logprob).abs() < 1e-2, "{sum} {scored:?}");
 }
 
+/// White space at the end of a prompt is scored with the option, as if it began the option.
+#[tokio::test(flavor = "multi_thread")]
+async fn white_space_before_an_option_is_scored_with_it() {
+    let backend = tiny(", chat_template: none, slots: 1, deterministic: true").await;
+    let question = "What is 23 + 45?";
+    let after = loglikelihood(backend.as_ref(), &format!("{question} "), &texts(&["68"])).await.scores;
+    let before = loglikelihood(backend.as_ref(), question, &texts(&[" 68"])).await.scores;
+    assert_eq!(
+        (after[0].logprob, after[0].token_count, after[0].byte_count),
+        (before[0].logprob, before[0].token_count, 2)
+    );
+}
+
 /// A text longer than the context is scored in windows, each token once.
 #[tokio::test(flavor = "multi_thread")]
 async fn whole_texts_are_scored() {

@@ -4,16 +4,19 @@ use super::bindings;
 use crate::batch::{BatchResult, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
-use crate::bindings::types::{Item, MemberSpec};
+use crate::bindings::types::{Item, MemberSpec, ScoreCard as GuestCard};
 use crate::capabilities::Access;
 use crate::capabilities::media::MediaSet;
 use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent, PluginKind};
 use crate::inputs::{MetricItem, ResolvedInputs, with_sound_items};
 use crate::member_description::{OptionalMetadata, ValueDescription};
+use crate::sandbox::GuestState;
 use crate::validate_output;
 use crate::world::World;
 use gage_core::ScoreCard;
 use std::sync::Arc;
+use wasmtime::{Store, Trap};
+use wasmtime_wasi::I32Exit;
 
 /// The bindings of metrics.
 pub struct MetricKind;
@@ -101,12 +104,17 @@ impl Metric {
         self.score_granted(self.component.linked.access(), items)
     }
 
+    /// Scores a batch with the given access. A metric that runs programs gets one item at a time.
     fn score_granted(&self, access: Access, items: &[Item]) -> BatchResult<ScoreCard> {
         self.batch_with(
             access,
             items,
             |plugin, store, batch| {
-                plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)
+                let guest = plugin.gage_plugin_metric();
+                match guest.call_score(&mut *store, self.name(), self.params(), batch) {
+                    Err(error) if self.runs_programs() => Ok(vec![Ok(card_of_failure(error, store)?)]),
+                    scored => scored,
+                }
             },
             |card, _| {
                 let card = validate_output::card(card, self.limits())?;
@@ -114,5 +122,76 @@ impl Metric {
                 Ok(card)
             },
         )
+    }
+}
+
+/// Returns the card of a program that ended its instance, which scores 0. An error that says nothing about the program
+/// stays one: its time was over, which depends on the machine, or the machine had a shortage.
+fn card_of_failure(error: wasmtime::Error, store: &Store<GuestState>) -> wasmtime::Result<GuestCard> {
+    let state = store.data();
+    let (tag, explain) = match (error.downcast_ref::<Trap>(), &state.ended, state.limiter.refused) {
+        (Some(Trap::Interrupt), ..) => return Err(error),
+        (_, Some(message), _) => ("crash", format!("the program {message}")),
+        (Some(Trap::OutOfFuel), ..) => ("timeout", "the program used up its fuel".to_owned()),
+        (Some(Trap::UnreachableCodeReached), None, Some(_)) => {
+            ("out_of_memory", "the program needed more memory than its limit".to_owned())
+        }
+        (Some(trap), ..) => ("crash", format!("the program ended the interpreter: {trap}")),
+        (None, ..) => match error.downcast_ref::<I32Exit>() {
+            Some(exit) => ("exit", format!("the program ended its process with {}", exit.0)),
+            None => return Err(error),
+        },
+    };
+    Ok(GuestCard {
+        primary_score: Some(0.0),
+        pass: Some(false),
+        sub_scores: Vec::new(),
+        error_tags: vec![tag.to_owned()],
+        explain: Some(explain),
+        detail: format!("{{\"outcome\":\"{tag}\"}}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call_subject::CallSubject;
+    use crate::limits::Limits;
+
+    #[test]
+    fn program_that_ends_its_instance_scores_zero() {
+        let store = |ended: Option<&str>, refused: Option<&'static str>| {
+            let limits = Limits::default();
+            let mut state = GuestState::new("p", &limits, Access::default(), CallSubject::default(), None);
+            state.ended = ended.map(str::to_owned);
+            state.limiter.refused = refused;
+            Store::new(&wasmtime::Engine::default(), state)
+        };
+        let trap = wasmtime::Error::from;
+        for (error, ended, refused, expected) in [
+            (trap(Trap::OutOfFuel), None, None, Some("timeout")),
+            (trap(Trap::OutOfFuel), None, Some("memory"), Some("timeout")),
+            (trap(Trap::UnreachableCodeReached), None, None, Some("crash")),
+            (trap(Trap::UnreachableCodeReached), None, Some("memory"), Some("out_of_memory")),
+            (trap(Trap::StackOverflow), None, Some("memory"), Some("crash")),
+            (wasmtime::Error::from(I32Exit(0)), None, None, Some("exit")),
+            (
+                wasmtime::Error::msg("called the host too often"),
+                Some("called the host too often"),
+                None,
+                Some("crash"),
+            ),
+            (trap(Trap::Interrupt), None, None, None),
+            (wasmtime::Error::msg("a fault of the host"), None, None, None),
+        ] {
+            let message = format!("{error:#}");
+            let card = card_of_failure(error, &store(ended, refused)).ok();
+            assert!(
+                card.iter().all(|card| card.primary_score == Some(0.0) && card.pass == Some(false)),
+                "{message}"
+            );
+            let tags = card.map(|card| card.error_tags);
+            assert_eq!(tags, expected.map(|tag| vec![tag.to_owned()]), "{message}");
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parall
 /// Keys that change no number: the section, the path from an entry of it to the mapping, and the keys in that
 /// mapping. They name places whose content is pinned by a digest, set speeds or timeouts, or are secret.
 /// Other mappings, such as plugin parameters, may use the same names for something else.
-const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
+const FREE_KEYS: [(&str, &[&str], &[&str]); 12] = [
     (
         "datasets",
         &["params"],
@@ -30,6 +30,7 @@ const FREE_KEYS: [(&str, &[&str], &[&str]); 11] = [
             "streaming",
         ],
     ),
+    ("datasets", &["params", "few_shot"], &["path"]),
     ("datasets", &["params", "media"], &["allowed_roots"]),
     ("backends", &["config"], BACKEND),
     ("backends", &["config", "lora"], &["path"]),

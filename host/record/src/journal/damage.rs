@@ -46,7 +46,7 @@ pub struct DamagedSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DamageKind {
-    /// The checksum does not match: the line was changed, or belongs to another run.
+    /// The checksum does not match: the line was changed, or belongs to another journal.
     Checksum,
     /// Zeros are in place of some bytes: they never reached the disk.
     Zeros,
@@ -54,7 +54,7 @@ pub enum DamageKind {
     Unterminated,
     /// The line is whole and is not a record.
     NotARecord,
-    /// The line is a header, of another run or in the wrong place.
+    /// The line is a header, of another journal or in the wrong place.
     Header,
     /// Another line of the file has the same number.
     Duplicate,

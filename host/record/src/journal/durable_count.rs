@@ -1,12 +1,15 @@
 //! `journal/recorded`: a lower bound of the number of durable lines. It distinguishes a journal that is
 //! missing, empty or truncated from one that never held more.
 //!
-//! The file has two slots, a page apart, each with one line in the journal's format. After each synced batch,
-//! the number goes into the slot with the smaller number. A write that fails halfway thus leaves the other
-//! slot whole. The larger valid number counts. Only the start and the end of a run sync the file. After a
-//! power loss it may therefore hold a smaller number than the journal has lines, never a larger one.
+//! The file has two slots, a page apart, each with one line in the journal's format, which also holds the id of the
+//! journal. After each synced batch, the number goes into the slot with the smaller number. A write that fails
+//! halfway thus leaves the other slot whole. The larger valid number counts. Only the start and the end of a run
+//! sync the file. After a power loss it may therefore hold a smaller number than the journal has lines, never a
+//! larger one.
 
+use super::check_journal_id;
 use super::line::{self, ChecksumSeed};
+use crate::JournalId;
 use crate::atomic_file::sync_folder;
 use crate::error::JOURNAL_REMEDY;
 use crate::format::{JOURNAL_FOLDER, RECORDED_PATH};
@@ -26,6 +29,7 @@ const SLOT_OFFSETS: [usize; 2] = [0, 4096];
 
 #[derive(Deserialize)]
 struct CountLine {
+    journal_id: JournalId,
     lines: u64,
 }
 
@@ -33,7 +37,7 @@ struct CountLine {
 #[derive(Debug)]
 pub(crate) struct DurableCount {
     file: File,
-    seed: ChecksumSeed,
+    journal_id: JournalId,
     /// Slot that is written next.
     next_slot: usize,
 }
@@ -43,13 +47,17 @@ impl DurableCount {
     ///
     /// # Errors
     /// If the file system refuses.
-    pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<DurableCount, RecordError> {
+    pub(crate) fn begin(
+        folder: &Path,
+        journal_id: JournalId,
+        lines: u64,
+    ) -> Result<DurableCount, RecordError> {
         let path = path_in(folder);
         let failed = |source| RecordError::io("write", &path, source);
         let mut options = OpenOptions::new();
         let options = options.create(true).truncate(false).write(true);
         let file = foreign_file::open_to_write(&path, options).map_err(failed)?;
-        let mut recorded = DurableCount { file, seed: ChecksumSeed::of_run(run_id), next_slot: 0 };
+        let mut recorded = DurableCount { file, journal_id, next_slot: 0 };
         recorded.write_both(lines).map_err(failed)?;
         sync_folder(&folder.join(JOURNAL_FOLDER))?;
         Ok(recorded)
@@ -77,7 +85,8 @@ impl DurableCount {
     }
 
     fn write_next(&mut self, lines: u64) -> io::Result<()> {
-        let line = line::framed(format!("{{\"lines\":{lines:>20}}}").as_bytes(), self.seed);
+        let json = format!("{{\"journal_id\":\"{}\",\"lines\":{lines:>20}}}", self.journal_id);
+        let line = line::framed(json.as_bytes(), ChecksumSeed::NONE);
         let offset = SLOT_OFFSETS[self.next_slot];
         self.file.seek(SeekFrom::Start(offset as u64))?;
         self.file.write_all(&line)?;
@@ -86,17 +95,16 @@ impl DurableCount {
     }
 }
 
-/// Returns the larger of the valid numbers in the two slots.
-fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
+/// Returns the valid slot with the larger number.
+fn decode(bytes: &[u8]) -> Result<CountLine, &'static str> {
     let slots = SLOT_OFFSETS.map(|offset| {
         let slot = bytes.get(offset..).unwrap_or_default();
         let end = slot.iter().position(|byte| *byte == b'\n').map_or(slot.len(), |end| end + 1);
-        let json = line::decode(&slot[..end], seed)?;
-        let count = serde_json::from_slice::<CountLine>(json).map_err(|_| "it has no number of lines")?;
-        Ok(count.lines)
+        let json = line::decode(&slot[..end], ChecksumSeed::NONE)?;
+        serde_json::from_slice::<CountLine>(json).map_err(|_| "it has no number of lines")
     });
     match slots {
-        [Ok(first), Ok(second)] => Ok(first.max(second)),
+        [Ok(first), Ok(second)] => Ok(if first.lines < second.lines { second } else { first }),
         [Ok(one), Err(_)] | [Err(_), Ok(one)] => Ok(one),
         [Err(reason), Err(_)] => Err(reason),
     }
@@ -105,7 +113,7 @@ fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
 /// Returns the lower bound of the number of lines in a journal.
 ///
 /// # Errors
-/// If the file is missing or cannot be read.
+/// If the file is missing, belongs to another journal, or cannot be read.
 pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
@@ -118,8 +126,10 @@ pub(crate) fn durable_lines(folder: &RunFolder) -> Result<u64, RecordError> {
             }
             read => read.map_err(|source| RecordError::io("read", &path, source))?,
         };
-        match decode(&bytes, ChecksumSeed::of_run(folder.run_id())) {
-            Ok(lines) => return Ok(lines),
+        match decode(&bytes) {
+            Ok(count) => {
+                return check_journal_id(&path, count.journal_id, folder.journal_id()).map(|()| count.lines);
+            }
             Err(wrong) => reason = wrong,
         }
         std::thread::yield_now();
@@ -259,7 +269,7 @@ mod tests {
         let (root, _) = killed();
         let folder = RunFolder::resume(root.path(), "run").unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut recorded = DurableCount { file: full, seed: ChecksumSeed::of_run("run"), next_slot: 1 };
+        let mut recorded = DurableCount { file: full, journal_id: folder.journal_id(), next_slot: 1 };
         recorded.store(6);
         assert_eq!(recorded.next_slot, 1);
         assert_eq!(durable_lines(&folder).unwrap(), 5);
@@ -268,8 +278,8 @@ mod tests {
     #[test]
     fn more_than_was_noted_is_no_harm() {
         let (root, _) = killed();
-        DurableCount::begin(&root.path().join("run"), "run", 3).unwrap();
         let folder = RunFolder::resume(root.path(), "run").unwrap();
+        DurableCount::begin(folder.path(), folder.journal_id(), 3).unwrap();
         let opened = JournalWriter::open(&folder).unwrap();
         assert_eq!(opened.index.len(), 4);
         assert_eq!(durable_lines(&folder).unwrap(), 5);
@@ -289,9 +299,9 @@ mod tests {
     #[test]
     fn those_who_follow_a_journal_see_that_a_line_is_gone() {
         let (root, path) = killed();
-        let mut tail = JournalTail::new(&root.path().join("run"), "run");
-        tail.read_new(|_| ()).unwrap();
         let folder = RunFolder::resume(root.path(), "run").unwrap();
+        let mut tail = JournalTail::new(folder.path(), folder.journal_id());
+        tail.read_new(|_| ()).unwrap();
         JournalWriter::open(&folder)
             .unwrap()
             .writer

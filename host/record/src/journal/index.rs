@@ -5,6 +5,7 @@ use super::scan::{GoodLine, ScanResult, scan};
 use super::segment_names::{segment_name, unsealed_name};
 use super::segments::{SegmentReader, segment_paths};
 use super::{Header, check_number, durable_count, durable_lines};
+use crate::JournalId;
 use crate::error::JOURNAL_REMEDY;
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder, SampleRecord};
@@ -102,7 +103,7 @@ impl JournalIndex {
     ///
     /// # Errors
     /// If a line before the end is damaged or missing (the error names it), or the journal has fewer lines
-    /// than the run recorded. If it belongs to another run or has a newer format, or the file system refuses.
+    /// than the run recorded. If it belongs to another journal or has a newer format, or the file system refuses.
     pub fn read(folder: &RunFolder) -> Result<JournalIndex, RecordError> {
         // Read before the journal, which may grow in the meantime.
         let recorded = durable_lines(folder)?;
@@ -113,7 +114,7 @@ impl JournalIndex {
 
     /// Reads the journal without checking the recorded count. Also returns the number of whole lines.
     pub(crate) fn read_lines(folder: &RunFolder) -> Result<(JournalIndex, u64), RecordError> {
-        let mut builder = IndexBuilder::new(folder.run_id());
+        let mut builder = IndexBuilder::new(folder.journal_id());
         let mut paths = segment_paths(folder.path())?;
         let last = paths.pop();
         builder.add_segments(paths)?;
@@ -230,8 +231,8 @@ impl JournalIndex {
 }
 
 /// Builds an index, one file after another.
-pub(super) struct IndexBuilder<'a> {
-    run_id: &'a str,
+pub(super) struct IndexBuilder {
+    journal_id: JournalId,
     /// Number of whole lines in all files; the next field counts the last file.
     pub(super) lines: u64,
     pub(super) last_lines: u64,
@@ -241,10 +242,10 @@ pub(super) struct IndexBuilder<'a> {
     index: JournalIndex,
 }
 
-impl<'a> IndexBuilder<'a> {
-    pub(super) fn new(run_id: &'a str) -> IndexBuilder<'a> {
+impl IndexBuilder {
+    pub(super) fn new(journal_id: JournalId) -> IndexBuilder {
         IndexBuilder {
-            run_id,
+            journal_id,
             lines: 0,
             last_lines: 0,
             length: 0,
@@ -271,16 +272,13 @@ impl<'a> IndexBuilder<'a> {
             }
             Ok(lines)
         };
-        let run_id = self.run_id.to_owned();
+        let journal_id = self.journal_id;
         let spawn = |worker: Box<dyn FnOnce() + Send>| spawn_thread("journal", worker).map(drop);
-        let new_worker = move || {
-            let run_id = run_id.clone();
-            move |path| SegmentLines::read(path, &run_id)
-        };
+        let new_worker = move || move |path| SegmentLines::read(path, journal_id);
         let workers = (paths.len() > 1).then(|| OrderedWorkers::start(spawn, new_worker).ok()).flatten();
         let mut paths = paths.into_iter();
         let Some(mut workers) = workers else {
-            return paths.try_for_each(|path| self.add(read(SegmentLines::read(path, self.run_id))?));
+            return paths.try_for_each(|path| self.add(read(SegmentLines::read(path, journal_id))?));
         };
         while let Some(lines) = workers.next(|| paths.next()) {
             self.add(read(lines)?)?;
@@ -294,7 +292,7 @@ impl<'a> IndexBuilder<'a> {
         if unsealed_name(&path) != segment_name(number) {
             return Err(missing_before(&path, number));
         }
-        let lines = SegmentLines::read(path, self.run_id)?;
+        let lines = SegmentLines::read(path, self.journal_id)?;
         let scanned = lines.scanned;
         self.add(lines)?;
         Ok(scanned)
@@ -320,7 +318,7 @@ impl<'a> IndexBuilder<'a> {
         self.last_lines = count;
         self.length += scanned.good_bytes + scanned.torn_bytes;
         self.index.torn_bytes += scanned.torn_bytes;
-        self.segments.push(Segment { path, start, seed: ChecksumSeed::of_run(self.run_id) });
+        self.segments.push(Segment { path, start, seed: ChecksumSeed::of_journal(self.journal_id) });
         Ok(())
     }
 
@@ -348,15 +346,15 @@ struct SegmentLines {
 }
 
 impl SegmentLines {
-    fn read(path: PathBuf, run_id: &str) -> Result<SegmentLines, RecordError> {
+    fn read(path: PathBuf, journal_id: JournalId) -> Result<SegmentLines, RecordError> {
         let reader =
             SegmentReader::open(&path).map_err(|source| RecordError::unreadable_journal(&path, source))?;
         let _turn = (reader.length() >= MIN_LARGE_SEGMENT_BYTES).then(|| LARGE_SEGMENT.lock());
-        let seed = ChecksumSeed::of_run(run_id);
+        let seed = ChecksumSeed::of_journal(journal_id);
         let (mut tasks, mut numbers, mut lines, mut count) = (Vec::new(), HashMap::new(), Vec::new(), 0);
         let scanned = scan(&path, reader, ChecksumSeed::NONE, |line| {
             if line.number == 1 {
-                Header::check(&path, line.json, run_id)?;
+                Header::check(&path, line.json, journal_id)?;
             } else {
                 let read = position_of(&line, &mut tasks, &mut numbers);
                 lines.push(read.map_err(|reason| RecordError::damaged(&path, line.number, reason))?);

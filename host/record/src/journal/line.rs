@@ -1,5 +1,6 @@
 //! One line of the journal: a checksum and JSON.
 
+use crate::JournalId;
 use crate::format::MAX_JSON_VALUES;
 use crate::run_files::MAX_LINE_BYTES;
 use serde::Serialize;
@@ -15,18 +16,18 @@ const NUMBER_KEY: &[u8] = b"{\"line\":";
 /// read back would make the journal useless.
 const MAX_JSON_DEPTH: usize = 120;
 
-/// Initial value of line checksums. It differs between runs, so a line that strays from one journal into
+/// Initial value of line checksums. It differs between journals, so a line that strays from one journal into
 /// another is invalid there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChecksumSeed(u32);
 
 impl ChecksumSeed {
-    /// Seed for lines that belong to no particular run: headers.
+    /// Seed for lines that hold the id of their journal: headers and counts.
     pub(super) const NONE: ChecksumSeed = ChecksumSeed(0);
 
-    /// Returns the seed for the records of a run.
-    pub(super) fn of_run(run_id: &str) -> ChecksumSeed {
-        ChecksumSeed(crc32fast::hash(run_id.as_bytes()))
+    /// Returns the seed for the records of a journal.
+    pub(super) fn of_journal(journal_id: JournalId) -> ChecksumSeed {
+        ChecksumSeed(crc32fast::hash(journal_id.to_string().as_bytes()))
     }
 
     fn checksum(self, json: &[u8]) -> u32 {
@@ -137,6 +138,11 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
+    /// The seed of the journal with this id.
+    fn seed(id: u128) -> ChecksumSeed {
+        ChecksumSeed::of_journal(JournalId::try_from(format!("{id:032x}")).unwrap())
+    }
+
     #[test]
     fn a_line_is_checksum_blank_json_newline() {
         let mut buffer = b"before ".to_vec();
@@ -145,13 +151,13 @@ mod tests {
         // From `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
         assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
         assert_eq!(decode(line, ChecksumSeed::NONE).unwrap(), "{\"a\":\"é\"}".as_bytes());
-        let seed = ChecksumSeed::of_run("one");
+        let seed = seed(1);
         assert!(decode(line, seed).is_err());
-        let mut of_run = Vec::new();
-        encode(&json!({"a": "é"}), None, seed, &mut of_run).unwrap();
-        // From `zlib.crc32(bytes, zlib.crc32(b"one"))`.
-        assert_eq!(&of_run[..8], b"056da456");
-        assert!(decode(&of_run, seed).is_ok() && decode(&of_run, ChecksumSeed::of_run("two")).is_err());
+        let mut of_journal = Vec::new();
+        encode(&json!({"a": "é"}), None, seed, &mut of_journal).unwrap();
+        // From `zlib.crc32(bytes, zlib.crc32(b"00000000000000000000000000000001"))`.
+        assert_eq!(&of_journal[..8], b"a0e9facd");
+        assert!(decode(&of_journal, seed).is_ok() && decode(&of_journal, self::seed(2)).is_err());
     }
 
     #[test]
@@ -165,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_line_gets_another_number_and_keeps_the_rest() {
-        let seed = ChecksumSeed::of_run("one");
+        let seed = seed(1);
         let line = |number: u64| {
             let mut line = Vec::new();
             encode(&json!({"a": 12, "line_2": 7}), Some(number), seed, &mut line).unwrap();

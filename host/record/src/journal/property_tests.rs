@@ -2,7 +2,7 @@
 
 use super::line::ChecksumSeed;
 use super::scan::scan;
-use super::{DurableCount, JournalIndex, JournalWriter};
+use super::{DurableCount, Header, JournalIndex, JournalWriter};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;
 use crate::{Manifest, RecordError, RunFolder, RunIdentity, SampleRecord};
@@ -40,12 +40,16 @@ fn records(answers: &[String]) -> Vec<SampleRecord> {
 
 /// The records of an in-memory journal.
 fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
-    let mut records = Vec::new();
+    let (mut records, mut seed) = (Vec::new(), ChecksumSeed::NONE);
     scan(Path::new("j"), bytes, ChecksumSeed::NONE, |line| {
-        if line.number > 1 {
-            records.push(serde_json::from_slice(line.json).unwrap());
+        match line.number {
+            1 => {
+                let header: Header = serde_json::from_slice(line.json).unwrap();
+                seed = ChecksumSeed::of_journal(header.journal_id);
+            }
+            _ => records.push(serde_json::from_slice(line.json).unwrap()),
         }
-        Ok(ChecksumSeed::of_run("run"))
+        Ok(seed)
     })?;
     Ok(records)
 }
@@ -103,7 +107,7 @@ proptest! {
             let error = JournalWriter::open(&journal.folder).unwrap_err().recorded("run_folders");
             prop_assert!(error.contains(&format!("it has {lines} whole lines")), "{}", error);
         }
-        DurableCount::begin(journal.folder.path(), "run", lines).unwrap();
+        DurableCount::begin(journal.folder.path(), journal.folder.journal_id(), lines).unwrap();
 
         let mut opened = JournalWriter::open(&journal.folder).unwrap();
         prop_assert_eq!(opened.index.len(), kept);

@@ -200,7 +200,7 @@ fn a_follower_continues_in_a_segment_that_was_sealed() {
     let journal = Journal::new();
     let mut writer = JournalWriter::open(&journal.folder).unwrap().writer;
     writer.set_segment_bytes(SEGMENT_BYTES);
-    let mut tail = JournalTail::new(journal.folder.path(), "run");
+    let mut tail = JournalTail::new(journal.folder.path(), journal.folder.journal_id());
     let mut seen = Vec::new();
     for record in records(30) {
         writer.append_whole(&[record]).unwrap();
@@ -209,7 +209,9 @@ fn a_follower_continues_in_a_segment_that_was_sealed() {
     drop(writer);
     assert_eq!(tail.read_new(|entry| seen.push(entry.index)).unwrap(), TailRead::Added(0));
     let mut late = Vec::new();
-    JournalTail::new(journal.folder.path(), "run").read_new(|entry| late.push(entry.index)).unwrap();
+    JournalTail::new(journal.folder.path(), journal.folder.journal_id())
+        .read_new(|entry| late.push(entry.index))
+        .unwrap();
     assert_eq!((&seen, &late), (&(0..30).collect(), &seen));
 }
 
@@ -217,7 +219,7 @@ fn a_follower_continues_in_a_segment_that_was_sealed() {
 #[test]
 fn a_follower_reads_the_rest_of_a_sealed_segment() {
     let journal = Journal::with_records(&records(2));
-    let mut tail = JournalTail::new(journal.folder.path(), "run");
+    let mut tail = JournalTail::new(journal.folder.path(), journal.folder.journal_id());
     tail.read_new(|_| ()).unwrap();
     let mut writer = JournalWriter::open(&journal.folder).unwrap().writer;
     writer.append_whole(&records(4)[2..]).unwrap();
@@ -250,9 +252,9 @@ fn a_segment_that_cannot_be_sealed_is_kept() {
 fn lines_of_all_segments_are_counted() {
     let journal = Journal::with_records(&records(20));
     let segments = segment_paths(journal.folder.path()).unwrap().len() as u64;
-    DurableCount::begin(journal.folder.path(), "run", 20 + segments).unwrap();
+    DurableCount::begin(journal.folder.path(), journal.folder.journal_id(), 20 + segments).unwrap();
     assert_eq!(journal.read().unwrap().len(), 20);
-    DurableCount::begin(journal.folder.path(), "run", 21 + segments).unwrap();
+    DurableCount::begin(journal.folder.path(), journal.folder.journal_id(), 21 + segments).unwrap();
     let error = journal.read().unwrap_err().recorded("run_folders");
     assert!(error.contains(&format!("it has {} whole lines", 20 + segments)), "{error}");
 }

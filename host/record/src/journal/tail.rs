@@ -5,6 +5,7 @@ use super::scan::scan;
 use super::segment_names::unsealed_name;
 use super::segments::{SegmentReader, segment_paths};
 use super::{Header, Scores, check_number};
+use crate::JournalId;
 use crate::{RecordError, SampleTiming};
 use gage_core::{MetricResult, Outcome};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct JournalTail {
     folder: PathBuf,
-    run_id: String,
+    journal_id: JournalId,
     /// End of the good part of the file that was read last.
     at: Option<TailPosition>,
 }
@@ -60,9 +61,14 @@ pub enum TailRead {
 }
 
 impl JournalTail {
-    /// Follows the journal of a run folder, from its start.
-    pub fn new(folder: &Path, run_id: &str) -> JournalTail {
-        JournalTail { folder: folder.to_owned(), run_id: run_id.to_owned(), at: None }
+    /// Follows the journal of a run folder, from its start. The manifest of the run has its id.
+    pub fn new(folder: &Path, journal_id: JournalId) -> JournalTail {
+        JournalTail { folder: folder.to_owned(), journal_id, at: None }
+    }
+
+    /// Returns the id of the journal.
+    pub fn journal_id(&self) -> JournalId {
+        self.journal_id
     }
 
     /// Reports new lines in the order in which they were written. A torn end is left for the next call. If a
@@ -80,7 +86,7 @@ impl JournalTail {
                 Some(last) if name == last.name => (last.bytes, last.lines),
                 _ => (0, 0),
             };
-            let seed = ChecksumSeed::of_run(&self.run_id);
+            let seed = ChecksumSeed::of_journal(self.journal_id);
             let first = if before == 0 { ChecksumSeed::NONE } else { seed };
             let failed = |source| RecordError::unreadable_journal(&path, source);
             let mut reader = SegmentReader::open(&path).map_err(failed)?;
@@ -91,12 +97,12 @@ impl JournalTail {
             }
             if length > start {
                 reader.seek_to(start);
-                let run_id = &self.run_id;
+                let journal_id = self.journal_id;
                 let mut lines = before;
                 let scanned = scan(&path, reader, first, |line| {
                     lines = before + line.number;
                     if lines == 1 {
-                        Header::check(&path, line.json, run_id)?;
+                        Header::check(&path, line.json, journal_id)?;
                         return Ok(seed);
                     }
                     let line: TailLine<'_> = serde_json::from_slice(line.json).map_err(|error| {
@@ -190,7 +196,7 @@ mod tests {
     #[test]
     fn each_line_is_told_of_once_when_it_is_whole() {
         let (_root, folder, mut writer) = begun();
-        let mut tail = JournalTail::new(folder.path(), "run");
+        let mut tail = JournalTail::new(folder.path(), folder.journal_id());
         assert_eq!(seen(&mut tail), []);
         writer.append_whole(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
         let scored = Some(Outcome::Scored);
@@ -237,7 +243,7 @@ mod tests {
             scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: 7, ..Scores::default() },
         };
         writer.append_batch([JournalEntry::Answer(answer), JournalEntry::Scores(&scores)]).unwrap();
-        let mut tail = JournalTail::new(folder.path(), "run");
+        let mut tail = JournalTail::new(folder.path(), folder.journal_id());
         let mut entries = Vec::new();
         tail.read_new(|entry| entries.push(entry)).unwrap();
         assert_eq!((entries[0].outcome, entries[0].timing), (None, Some(whole.timing)));
@@ -252,7 +258,7 @@ mod tests {
         let path = folder.path_of("journal/000001.jsonl");
         let one = std::fs::metadata(&path).unwrap().len();
         writer.append_whole(&[record("t", 1, "b")]).unwrap();
-        let mut tail = JournalTail::new(folder.path(), "run");
+        let mut tail = JournalTail::new(folder.path(), folder.journal_id());
         assert_eq!(seen(&mut tail).len(), 2);
         OpenOptions::new().write(true).open(&path).unwrap().set_len(one).unwrap();
         assert_eq!(tail.read_new(|_| panic!("nothing is told of")).unwrap(), TailRead::Restarted);
@@ -260,19 +266,25 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_another_run_are_errors() {
+    fn damage_and_another_journal_are_errors() {
         let (_root, folder, mut writer) = begun();
         writer.append_whole(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
-        let error =
-            JournalTail::new(folder.path(), "other").read_new(|_| ()).unwrap_err().recorded("run_folders");
-        assert!(error.contains("belongs to run 'run'"), "{error}");
+        let mut other = JournalTail::new(folder.path(), JournalId::default());
+        let error = other.read_new(|_| ()).unwrap_err().recorded("run_folders");
+        let id = folder.journal_id();
+        assert!(
+            error.contains(&format!("it has the journal id {id}, and the manifest of the run")),
+            "{error}"
+        );
         let path = folder.path_of("journal/000001.jsonl");
         let mut bytes = std::fs::read(&path).unwrap();
         let second = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 20;
         bytes[second] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        let error =
-            JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().recorded("run_folders");
+        let error = JournalTail::new(folder.path(), folder.journal_id())
+            .read_new(|_| ())
+            .unwrap_err()
+            .recorded("run_folders");
         assert!(error.contains("line 2: the checksum does not match, and the line is whole"), "{error}");
     }
 }

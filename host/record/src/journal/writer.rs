@@ -30,7 +30,8 @@ const MIN_SEALED_BYTES: u64 = 1 << 20;
 /// Appends records to the journal of a run.
 #[derive(Debug)]
 pub struct JournalWriter {
-    run_id: String,
+    /// First line of each segment.
+    header: Header,
     /// The segment that grows, and its number.
     path: PathBuf,
     number: u64,
@@ -83,41 +84,47 @@ pub struct QuarantinedTail {
     pub bytes: u64,
 }
 
-impl JournalWriter {
-    /// Opens or creates the journal of a run, and cuts off a torn end. Complete lines in the torn end are
-    /// first copied to a file beside the journal.
+/// A journal that was read, to be continued. Nothing of it was changed or created yet.
+#[derive(Debug)]
+pub struct ReadJournal<'f> {
+    folder: &'f RunFolder,
+    index: JournalIndex,
+    /// The segment that will grow, and its number. It may not exist yet.
+    path: PathBuf,
+    number: u64,
+    /// Good and torn parts of that segment, and the number of its lines.
+    end: ScanResult,
+    own_lines: u64,
+    /// Earlier segments that are not sealed.
+    unsealed: Vec<PathBuf>,
+    /// Number of lines in all files.
+    lines: u64,
+}
+
+impl ReadJournal<'_> {
+    /// Returns the index of the existing records.
+    pub fn index(&self) -> &JournalIndex {
+        &self.index
+    }
+
+    /// Opens the journal for writing, or creates it, and cuts off a torn end. Complete lines in the torn end are first
+    /// copied to a file beside the journal. A segment may be created that the manifest of an ended run does not name, so
+    /// the manifest of a run that is continued is reopened before.
     ///
     /// # Errors
-    /// If the folder was opened for reading. If a line before the end is damaged or missing (the error names
-    /// it), or the journal has fewer lines than the run recorded. If it belongs to another run or has a newer
-    /// format, or the file system refuses.
-    pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
-        folder.check_writable()?;
-        let recorded = durable_lines(folder)?;
-        let mut builder = IndexBuilder::new(folder.run_id());
-        let mut paths = segment_paths(folder.path())?;
-        if paths.is_empty() {
-            durable_count::check(folder, recorded, 0)?;
-        }
-        // A sealed segment is not appended to.
-        let last = paths.pop_if(|path| !is_sealed(path));
-        let number = paths.len() as u64 + 1;
-        let path = last.unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(number)));
-        let unsealed: Vec<PathBuf> = paths.iter().filter(|path| !is_sealed(path)).cloned().collect();
-        builder.add_segments(paths)?;
+    /// If the file system refuses.
+    pub fn begin(self) -> Result<OpenedJournal, RecordError> {
+        let ReadJournal { folder, index, path, number, end, own_lines, unsealed, lines } = self;
         let mut file = open_to_write(&path)?;
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
-        let end = builder.add_last_segment(path.clone())?;
-        durable_count::check(folder, recorded, builder.lines)?;
         let quarantined = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
-        let (good_bytes, own_lines) = (end.good_bytes, builder.last_lines);
-        let lines = builder.lines;
-        let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
-        let appender = Appender::new(file, good_bytes);
+        let recorded = DurableCount::begin(folder.path(), folder.journal_id(), lines)?;
+        let appender = Appender::new(file, end.good_bytes);
         let guard = FolderGuard::new(folder.path(), journal_file(&path, &appender), recorded.file());
+        let header = Header::of(folder);
         let mut writer = JournalWriter {
-            run_id: folder.run_id().to_owned(),
+            header: header.clone(),
             path,
             number,
             appender,
@@ -131,13 +138,50 @@ impl JournalWriter {
             storage: None,
         };
         writer.remove_interrupted_seal()?;
-        if good_bytes == 0 {
-            writer.append([Header::new(folder.run_id())])?;
+        if end.good_bytes == 0 {
+            writer.append([header])?;
             writer.lines_before = writer.lines;
         }
-        writer.appender.begin_records(ChecksumSeed::of_run(folder.run_id()), own_lines.max(1) + 1);
+        let seed = ChecksumSeed::of_journal(folder.journal_id());
+        writer.appender.begin_records(seed, own_lines.max(1) + 1);
         unsealed.into_iter().for_each(|path| writer.sealer.add(path));
-        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, quarantined })
+        Ok(OpenedJournal { writer, index, dropped_bytes: end.torn_bytes, quarantined })
+    }
+}
+
+impl JournalWriter {
+    /// Reads the journal of a run to continue it. Nothing is changed.
+    ///
+    /// # Errors
+    /// If the folder was opened for reading. If a line before the end is damaged or missing (the error names
+    /// it), or the journal has fewer lines than the run recorded. If it belongs to another run or has a newer
+    /// format, or the file system refuses.
+    pub fn read(folder: &RunFolder) -> Result<ReadJournal<'_>, RecordError> {
+        folder.check_writable()?;
+        let recorded = durable_lines(folder)?;
+        let mut builder = IndexBuilder::new(folder.journal_id());
+        let mut paths = segment_paths(folder.path())?;
+        // A sealed segment is not appended to.
+        let last = paths.pop_if(|path| !is_sealed(path));
+        let number = paths.len() as u64 + 1;
+        let unsealed: Vec<PathBuf> = paths.iter().filter(|path| !is_sealed(path)).cloned().collect();
+        builder.add_segments(paths)?;
+        let (end, own_lines) = match &last {
+            Some(path) => (builder.add_last_segment(path.clone())?, builder.last_lines),
+            None => (ScanResult { good_bytes: 0, torn_bytes: 0, torn_lines: 0 }, 0),
+        };
+        durable_count::check(folder, recorded, builder.lines)?;
+        let path = last.unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(number)));
+        let lines = builder.lines;
+        Ok(ReadJournal { folder, index: builder.finish(), path, number, end, own_lines, unsealed, lines })
+    }
+
+    /// Reads the journal of a run, and begins to continue it ([`ReadJournal::begin`]).
+    ///
+    /// # Errors
+    /// Same as for [`JournalWriter::read`] and [`ReadJournal::begin`].
+    pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
+        JournalWriter::read(folder)?.begin()
     }
 
     /// Appends entries. On success, they survive a power loss. On failure, none of them is in the journal,
@@ -197,7 +241,7 @@ impl JournalWriter {
     fn begin_segment(&mut self) {
         let number = self.number + 1;
         let path = self.path.with_file_name(segment_name(number));
-        match create_segment(&path, &self.run_id) {
+        match create_segment(&path, &self.header) {
             Ok(appender) => {
                 self.appender = appender;
                 self.sealer.add(std::mem::replace(&mut self.path, path));
@@ -266,13 +310,13 @@ fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, Recor
 }
 
 /// Creates a segment that has only its header.
-fn create_segment(path: &Path, run_id: &str) -> Result<Appender<File>, RecordError> {
+fn create_segment(path: &Path, header: &Header) -> Result<Appender<File>, RecordError> {
     drop(foreign_file::create_anew(path).map_err(|source| RecordError::io("create", path, source))?);
     let file = open_to_write(path)?;
     sync_folder(path.parent().unwrap_or(Path::new(".")))?;
     let mut appender = Appender::new(file, 0);
-    appender.append([Header::new(run_id)]).map_err(|source| RecordError::io("write", path, source))?;
-    appender.begin_records(ChecksumSeed::of_run(run_id), 2);
+    appender.append([header]).map_err(|source| RecordError::io("write", path, source))?;
+    appender.begin_records(ChecksumSeed::of_journal(header.journal_id), 2);
     Ok(appender)
 }
 
@@ -299,110 +343,4 @@ impl JournalWriter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample_record::tests::record;
-    use crate::{Manifest, RunIdentity};
-    use gage_recorded_messages::RecordedError as _;
-    use serde_json::json;
-    use std::fs;
-
-    fn begin(root: &Path) -> RunFolder {
-        let folder = RunFolder::create(root, "run").unwrap();
-        Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
-        folder
-    }
-
-    #[test]
-    fn what_was_appended_is_there_when_it_is_opened_again() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        let mut opened = JournalWriter::open(&folder).unwrap();
-        assert_eq!((opened.index.len(), opened.dropped_bytes), (0, 0));
-        opened.writer.append_whole(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
-        opened.writer.append_whole(&[]).unwrap();
-        drop(opened);
-
-        let mut opened = JournalWriter::open(&folder).unwrap();
-        assert_eq!((opened.index.len(), opened.dropped_bytes), (2, 0));
-        opened.writer.append_whole(&[record("t", 2, "c")]).unwrap();
-        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 3);
-    }
-
-    #[test]
-    fn a_record_that_is_too_deep_is_refused_and_the_next_one_is_not() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        let mut deep = record("t", 0, "a");
-        deep.sample = (0..200).fold(json!(1), |inner, _| json!([inner])).into();
-        assert!(matches!(writer.append_whole(&[deep]), Err(RecordError::Append { .. })));
-        writer.append_whole(&[record("t", 0, "a")]).unwrap();
-        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn the_journal_of_another_run_or_of_a_newer_program_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        let path = folder.path_of("journal/000001.jsonl");
-        let header = |format: &str, format_version: u32, run_id: &str| {
-            let mut line = Vec::new();
-            let value = json!({"format": format, "format_version": format_version, "run_id": run_id});
-            crate::journal::line::encode(&value, None, Default::default(), &mut line).unwrap();
-            line
-        };
-        let cases = [
-            (header("gage-journal", 1, "other"), "line 1: it belongs to run 'other'"),
-            (header("gage-journal", 99, "run"), "use a newer gage-host"),
-            (header("other", 1, "run"), "line 1: the format is 'other'"),
-        ];
-        for (line, part) in cases {
-            fs::write(&path, line).unwrap();
-            let error = JournalWriter::open(&folder).unwrap_err().recorded("run_folders");
-            assert!(error.contains(part), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_record_of_another_run_is_no_record_of_this_one() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        JournalWriter::open(&folder).unwrap().writer.append_whole(&[record("t", 0, "a")]).unwrap();
-        let path = folder.path_of("journal/000001.jsonl");
-        let own = fs::read(&path).unwrap();
-        let mut strayed = Vec::new();
-        crate::journal::line::encode(
-            &record("t", 1, "b"),
-            Some(2),
-            ChecksumSeed::of_run("other"),
-            &mut strayed,
-        )
-        .unwrap();
-        // After the last good line, a foreign line is damage as it is before one: it is complete, so nothing
-        // was torn. Only a partial line is cut off as a torn end.
-        let header = own.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-        for (bytes, line) in
-            [([&own[..], &strayed].concat(), 3), ([&own[..header], &strayed, &own[header..]].concat(), 2)]
-        {
-            fs::write(&path, bytes).unwrap();
-            let error = JournalWriter::open(&folder).unwrap_err().recorded("run_folders");
-            assert!(error.contains(&format!("line {line}: the checksum does not match")), "{error}");
-        }
-        let part = &strayed[..strayed.len() / 2];
-        fs::write(&path, [&own[..], part].concat()).unwrap();
-        let opened = JournalWriter::open(&folder).unwrap();
-        assert_eq!((opened.index.len(), opened.dropped_bytes), (1, part.len() as u64));
-    }
-
-    #[test]
-    fn a_torn_header_is_begun_again() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = begin(root.path());
-        fs::write(folder.path_of("journal/000001.jsonl"), b"1234").unwrap();
-        let mut opened = JournalWriter::open(&folder).unwrap();
-        assert_eq!(opened.dropped_bytes, 4);
-        opened.writer.append_whole(&[record("t", 0, "a")]).unwrap();
-        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
-    }
-}
+mod tests;

@@ -50,13 +50,17 @@ fn merging_replaces_only_what_was_merged() {
     manifest.write(&folder).unwrap();
     JournalWriter::open(&folder).unwrap();
     let segment = folder.path_of("journal/000001.jsonl");
-    assert!(segment.exists());
+    let written = fs::read(&segment).unwrap();
     assert!(matches!(create(), Err(RecordError::Locked { .. })));
     drop(folder);
     let error = RunFolder::resume(root.path(), "run").unwrap_err().recorded("run_folders");
     assert!(error.contains("it was merged from shards"), "{error}");
     let folder = create().unwrap();
     assert!(!segment.exists() && RunFolder::has_manifest(folder.path()) && shard.exists());
+    // A process that is killed here leaves a manifest and a journal that belong together.
+    assert_eq!(Manifest::read(folder.path()).unwrap().journal_id, folder.journal_id());
+    JournalWriter::open(&folder).unwrap();
+    assert_eq!(fs::read(&segment).unwrap(), written, "merging again changes no byte");
     Manifest::new("run", "0.1.0", RunIdentity::default()).write(&folder).unwrap();
     drop(folder);
     assert!(matches!(create(), Err(RecordError::RunExists { .. })), "another run is in the folder");
@@ -88,7 +92,10 @@ fn only_an_unfinished_scoring_is_begun_again() {
         write(status, parent_run, is_rejudged);
         let segment = root.path().join("again/journal/000001.jsonl");
         match RunFolder::create_scoring(root.path(), "again", "first") {
-            Ok(folder) => assert!(folder.writer_lock.is_some() && !segment.exists()),
+            Ok(folder) => {
+                assert!(folder.writer_lock.is_some() && !segment.exists());
+                assert_eq!(Manifest::read(folder.path()).unwrap().journal_id, folder.journal_id());
+            }
             Err(error) => {
                 assert!(matches!(error, RecordError::RunExists { .. }), "{error}");
                 assert!(segment.exists());
@@ -172,8 +179,11 @@ fn an_id_that_leaves_the_root_is_refused() {
 #[test]
 fn only_a_folder_in_which_nothing_was_begun_is_taken_over() {
     let root = tempfile::tempdir().unwrap();
-    drop(RunFolder::create(root.path(), "killed").unwrap());
-    drop(RunFolder::create(root.path(), "killed").unwrap());
+    // Killed between the journal and the manifest.
+    let first = RunFolder::create(root.path(), "killed").unwrap().journal_id();
+    let folder = begin(root.path(), "killed");
+    assert_ne!(folder.journal_id(), first);
+    JournalWriter::open(&folder).unwrap();
 
     fs::create_dir(root.path().join("mine")).unwrap();
     fs::write(root.path().join("mine/notes.txt"), "keep").unwrap();

@@ -288,6 +288,23 @@ fn whole_lines_of_another_run_are_set_aside() {
     assert!(matches!(error, RecordError::NewerFormat { found: 99, .. }), "{error}");
 }
 
+#[test]
+fn journal_of_a_namesake_is_set_aside() {
+    let (root, other_root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = short_run(root.path(), "run", 3, false);
+    let other = short_run(other_root.path(), "run", 3, false);
+    for name in [SEGMENT, "journal/recorded"] {
+        fs::copy(other.join(name), path.join(name)).unwrap();
+    }
+    let error = RunFolder::resume(root.path(), "run").unwrap_err();
+    assert!(matches!(error, RecordError::ForeignJournal { .. }), "{error}");
+    let report = JournalRepair::run(&path).unwrap();
+    assert_eq!(kinds(&report), [DamageKind::Header, Checksum, Checksum, Checksum]);
+    assert!(report.is_count_lost && samples(&path).is_empty());
+    check_intact(&path, 1);
+    resume(&path, 3);
+}
+
 /// The records of a segment, which may be sealed.
 fn records_of(path: &Path) -> Vec<u64> {
     let bytes = fs::read(path).unwrap();

@@ -3,7 +3,9 @@
 use super::shard_journal::ShardJournal;
 use super::{ShardState, ShardStatus};
 use crate::format::{MANIFEST_FILE, SUMMARY_FILE};
-use crate::{Manifest, MissingManifest, RecordError, RunFolder, RunReader, RunStatus, unix_milliseconds};
+use crate::{
+    JournalId, Manifest, MissingManifest, RecordError, RunFolder, RunReader, RunStatus, unix_milliseconds,
+};
 use gage_core::{FileFingerprint, Outcome, Shard};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -29,7 +31,9 @@ pub(super) struct SuiteFacts {
 pub(super) struct ShardFollower {
     shard: Shard,
     folder: PathBuf,
-    /// Counts the samples of a shard that is not done. `None` if that was not asked for.
+    /// True if the samples of a shard that is not done are counted.
+    counts_samples: bool,
+    /// Counts them, once the manifest has named the journal.
     journal: Option<ShardJournal>,
     /// True if the journal was read after its last process had ended.
     has_read_all: bool,
@@ -49,6 +53,7 @@ struct ReadManifest {
 /// The facts in a manifest on which the state of a shard depends.
 #[derive(Clone, Debug)]
 pub(super) struct ShardFacts {
+    journal_id: JournalId,
     /// Its start, RFC 3339 in UTC.
     pub(super) created_at: String,
     /// The digest of its records, by which a merge knows it again.
@@ -75,9 +80,8 @@ struct SampleOutcomes {
 impl ShardFollower {
     /// Follows the shard in a folder. With `counts_samples`, its journal is read as well.
     pub(super) fn new(shard: Shard, folder: &Path, counts_samples: bool) -> ShardFollower {
-        // A shard is written under the name of its folder.
-        let journal = counts_samples.then(|| ShardJournal::new(folder, &shard.folder_name()));
-        ShardFollower { shard, folder: folder.to_owned(), journal, has_read_all: false, manifest: None }
+        let folder = folder.to_owned();
+        ShardFollower { shard, folder, counts_samples, journal: None, has_read_all: false, manifest: None }
     }
 
     /// Returns the facts in its manifest, as they were last read.
@@ -109,10 +113,14 @@ impl ShardFollower {
         let status = self.with_state(ShardState::Done);
         if facts.is_done {
             // Frees what was counted while it was running.
-            self.journal =
-                self.journal.take().map(|_| ShardJournal::new(&self.folder, &self.shard.folder_name()));
+            self.journal = None;
             let changed_unix_ms = Some(changed_unix_ms);
             return ShardStatus { failed: facts.failed, changed_unix_ms, ..status };
+        }
+        // A shard that was deleted and begun again has another journal.
+        let is_read = |journal: &ShardJournal| journal.journal_id() == facts.journal_id;
+        if self.counts_samples && !self.journal.as_ref().is_some_and(is_read) {
+            self.journal = Some(ShardJournal::new(&self.folder, facts.journal_id));
         }
         let now = unix_milliseconds() / 1_000;
         if is_held || !self.has_read_all {
@@ -179,7 +187,7 @@ impl ShardFollower {
         let state = if is_held { ShardState::Running } else { ShardState::NotStarted };
         match MissingManifest::of(&self.folder) {
             MissingManifest::Nothing | MissingManifest::NeverStarted => {
-                let recorded = self.journal.as_ref().map(|_| 0);
+                let recorded = self.counts_samples.then_some(0);
                 ShardStatus { recorded, ..self.with_state(state) }
             }
             MissingManifest::Sharded | MissingManifest::Lost | MissingManifest::Foreign => {
@@ -230,6 +238,7 @@ impl ShardFacts {
     fn of(run: &RunReader) -> ShardFacts {
         let manifest = run.manifest();
         ShardFacts {
+            journal_id: manifest.journal_id,
             created_at: manifest.created_at.clone(),
             digest: manifest.shard_digest().to_string(),
             status: manifest.status,

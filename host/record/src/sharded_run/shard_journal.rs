@@ -1,6 +1,6 @@
 //! The samples in the journal of a shard, as far as it was read.
 
-use crate::{JournalTail, RecordError, TailEntry, TailRead};
+use crate::{JournalId, JournalTail, RecordError, TailEntry, TailRead};
 use gage_core::Outcome;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -37,8 +37,13 @@ enum SampleState {
 }
 
 impl ShardJournal {
-    pub(super) fn new(folder: &Path, run_id: &str) -> ShardJournal {
-        ShardJournal { tail: JournalTail::new(folder, run_id), counts: SampleCounts::default() }
+    pub(super) fn new(folder: &Path, journal_id: JournalId) -> ShardJournal {
+        ShardJournal { tail: JournalTail::new(folder, journal_id), counts: SampleCounts::default() }
+    }
+
+    /// Returns the id of the journal.
+    pub(super) fn journal_id(&self) -> JournalId {
+        self.tail.journal_id()
     }
 
     /// Reads the new lines. `now` is in seconds since 1970.

@@ -54,10 +54,13 @@ impl ShardedRunFollower {
     /// Reads how far the run is. A shard that cannot be read is not an error.
     ///
     /// # Errors
-    /// If the folder has no shards, or shards of two divisions, or cannot be read.
+    /// If the folder has no shards and was not merged from any, or has shards of two divisions, or cannot be read.
     pub fn read(&mut self) -> Result<ShardedRun, RecordError> {
         let folders = shard_folders(&self.folder)?;
-        let count = self.division(&folders)?.count();
+        // Before the manifest, whose last version is in place before the lock is released.
+        let is_merging = RunFolder::is_being_written(&self.folder);
+        self.read_merge();
+        let count = self.division(&folders)?;
         let present: HashSet<Shard> = folders.iter().map(|folder| folder.shard).collect();
         self.shards.retain(|shard, _| present.contains(shard));
         let mut found: HashMap<Shard, ShardStatus> = HashMap::with_capacity(folders.len());
@@ -68,16 +71,12 @@ impl ShardedRunFollower {
         }
         let totals = self.totals_of_tasks();
         let status = |shard: Shard| {
-            let missing = || ShardStatus {
-                recorded: self.counts_samples.then_some(0),
-                ..ShardStatus::new(shard, ShardState::NotStarted)
-            };
-            let status = found.remove(&shard).unwrap_or_else(missing);
+            let status = found.remove(&shard).unwrap_or_else(|| self.without_folder(shard, count));
             let records = |totals: &Vec<u64>| {
                 let own = |(task, total): (usize, &u64)| Some(shard.of_task(task).records_of(*total));
                 saturating_sum(totals.iter().enumerate().map(own))
             };
-            let planned = totals.as_ref().and_then(records);
+            let planned = totals.as_ref().and_then(records).or(status.planned);
             let recorded = if status.state == ShardState::Done { planned } else { status.recorded };
             ShardStatus { planned, recorded, ..status }
         };
@@ -86,17 +85,45 @@ impl ShardedRunFollower {
         let created_at = started.min().cloned();
         let SuiteFacts { suite, models, .. } = self.common.clone().unwrap_or_default();
         let run_id = self.run_id.clone();
-        Ok(ShardedRun { run_id, suite, models, created_at, merge: self.merge_state(), shards })
+        Ok(ShardedRun { run_id, suite, models, created_at, merge: self.merge_state(is_merging), shards })
     }
 
-    /// Returns one of the shards, all of which have the same count.
-    fn division(&self, folders: &[ShardFolder]) -> Result<Shard, RecordError> {
+    /// Returns the status of a shard that has no folder.
+    fn without_folder(&self, shard: Shard, count: u64) -> ShardStatus {
+        let listed = self.merged_shards().iter().find(|merged| merged.number == shard.number());
+        let is_of_division = self.merged_shards().len() as u64 == count;
+        match listed.filter(|merged| is_of_division && merged.digest.is_some()) {
+            Some(merged) => ShardStatus {
+                recorded: Some(merged.records),
+                planned: merged.missing.map(|missing| merged.records.saturating_add(missing)),
+                ..ShardStatus::new(shard, ShardState::Deleted)
+            },
+            None => ShardStatus {
+                recorded: self.counts_samples.then_some(0),
+                ..ShardStatus::new(shard, ShardState::NotStarted)
+            },
+        }
+    }
+
+    /// Returns the shards that the run was merged from, if it was.
+    fn merged_shards(&self) -> &[MergedShard] {
+        match &self.merged {
+            Some(ReadMerge { facts: Ok((_, merged)), .. }) => merged.as_slice(),
+            _ => &[],
+        }
+    }
+
+    /// Returns the number of shards. All folders have the same; without one, the merged run has it.
+    fn division(&self, folders: &[ShardFolder]) -> Result<u64, RecordError> {
         let place = shards_folder(&self.folder);
         let Some(first) = folders.first().map(|folder| folder.shard) else {
-            return Err(RecordError::invalid(&place, "it has no folder of a shard, such as 03-of-16"));
+            return match self.merged_shards().len() as u64 {
+                0 => Err(RecordError::invalid(&place, "it has no folder of a shard, such as 03-of-16")),
+                count => Ok(count),
+            };
         };
         match folders.iter().find(|folder| folder.shard.count() != first.count()) {
-            None => Ok(first),
+            None => Ok(first.count()),
             Some(other) => {
                 let other = other.shard;
                 let reason = format!(
@@ -113,9 +140,7 @@ impl ShardedRunFollower {
         tasks.iter().map(|task_id| self.totals.get(task_id).copied()).collect()
     }
 
-    fn merge_state(&mut self) -> MergeState {
-        let is_held = RunFolder::is_being_written(&self.folder);
-        self.read_merge();
+    fn merge_state(&self, is_held: bool) -> MergeState {
         let Some(ReadMerge { facts, .. }) = &self.merged else {
             return if is_held { MergeState::Running } else { MergeState::NotMerged };
         };
@@ -123,16 +148,16 @@ impl ShardedRunFollower {
             Ok((status, merged)) => (*status, merged),
             Err(reason) => return MergeState::Unreadable(reason.clone()),
         };
-        let digest_of = |number: u64| {
-            let shard = Shard::new(number, merged.len() as u64)?;
-            Some(&self.shards.get(&shard)?.facts()?.digest)
+        let is_changed = |merged_shard: &MergedShard| {
+            let shard = Shard::new(merged_shard.number, merged.len() as u64);
+            let follower = shard.and_then(|shard| self.shards.get(&shard));
+            let digest_of = |follower: &ShardFollower| follower.facts().map(|facts| facts.digest.clone());
+            follower.is_some_and(|follower| digest_of(follower) != merged_shard.digest)
         };
         match status {
             _ if is_held => MergeState::Running,
             RunStatus::Running | RunStatus::Interrupted => MergeState::Stopped,
-            _ if merged.iter().any(|shard| shard.digest.as_ref() != digest_of(shard.number)) => {
-                MergeState::Outdated
-            }
+            _ if merged.iter().any(is_changed) => MergeState::Outdated,
             _ if merged.iter().any(|shard| shard.missing != Some(0)) => MergeState::Partial,
             _ => MergeState::Merged,
         }

@@ -23,6 +23,7 @@ impl ShardedRun {
             (totals.stopped, "was stopped", "were stopped"),
             (totals.not_started, "was not started", "were not started"),
             (totals.unreadable, "cannot be read", "cannot be read"),
+            (totals.deleted, "was deleted", "were deleted"),
         ] {
             if number > 0 {
                 shards.push(format!("{} {}", grouped(number), if number == 1 { one } else { many }));
@@ -43,7 +44,7 @@ impl ShardedRun {
 
     /// Describes the state of the merged run, in one line.
     pub fn merge_summary(&self) -> String {
-        match &self.merge {
+        let merge = match &self.merge {
             MergeState::NotMerged => "the shards are not merged".to_owned(),
             MergeState::Running => "a process merges the shards".to_owned(),
             MergeState::Stopped => "the merge was stopped: merge the shards again".to_owned(),
@@ -51,6 +52,14 @@ impl ShardedRun {
             MergeState::Partial => "the shards are merged, except for the samples that they lack".to_owned(),
             MergeState::Merged => "the shards are merged".to_owned(),
             MergeState::Unreadable(reason) => format!("the merged run cannot be used: {reason}"),
+        };
+        let deleted = self.totals().deleted;
+        let were = if deleted == 1 { "was" } else { "were" };
+        let deleted_folders = format!("{} {were} deleted", counted(deleted, "shard folder"));
+        match &self.merge {
+            _ if deleted == 0 => merge,
+            MergeState::Merged => format!("{merge}; {deleted_folders}"),
+            _ => format!("{merge}; {deleted_folders}, and must be restored before"),
         }
     }
 }

@@ -119,7 +119,7 @@ fn each_shard_has_its_state() {
         (ShardState::Unreadable, "its manifest cannot be trusted: it was edited", None, None),
         (ShardState::Unreadable, "it is a shard of the run `weekly`", None, None),
         (ShardState::Unreadable, "it is a whole run", None, None),
-        (ShardState::Unreadable, "it belongs to run '02-of-12'", None, None),
+        (ShardState::Unreadable, "000001.jsonl belongs to another journal: it has the", None, None),
         (ShardState::NotStarted, "", Some(0), None),
     ];
     assert_eq!(found.shards.len(), expected.len());
@@ -168,6 +168,16 @@ fn later_readings_see_what_is_new() {
     assert_eq!((states.shards[0].recorded, states.shards[1].recorded), (Some(64), None));
     drop(folder);
     fs::remove_dir_all(shards_folder(&run).join("01-of-12")).unwrap();
+    let (folder, _) = begin(&run, 1);
+    append(&folder, 2);
+    assert_eq!(read(), (ShardState::Running, Some(2), Some(64)));
+    drop(folder);
+    fs::remove_dir_all(shards_folder(&run).join("01-of-12")).unwrap();
+    let (folder, _) = begin(&run, 1);
+    append(&folder, 3);
+    assert_eq!(read(), (ShardState::Running, Some(3), Some(64)), "it was begun again");
+    drop(folder);
+    fs::remove_dir_all(shards_folder(&run).join("01-of-12")).unwrap();
     fs::create_dir(shards_folder(&run).join("02-of-12")).unwrap();
     assert_eq!(read(), (ShardState::NotStarted, Some(0), Some(64)));
 }
@@ -206,6 +216,52 @@ fn a_merged_run_is_as_new_as_its_shards() {
         "{}",
         unmerged.merge_summary()
     );
+}
+
+/// The merged run has the records of the shards whose folders are gone.
+#[test]
+fn merged_run_does_not_need_its_shards() {
+    let root = tempfile::tempdir().unwrap();
+    let run = root.path().join("nightly");
+    let folder_of = |number: u64| shards_folder(&run).join(Shard::new(number, COUNT).unwrap().folder_name());
+    let read = || ShardedRunFollower::new(&run).read().unwrap();
+    for (missing, status, expected, summary) in [
+        (
+            Some(0),
+            RunStatus::Complete,
+            MergeState::Merged,
+            "the shards are merged; 2 shard folders were deleted",
+        ),
+        (
+            Some(3),
+            RunStatus::Incomplete,
+            MergeState::Partial,
+            "; 2 shard folders were deleted, and must be restored before",
+        ),
+    ] {
+        (1..=COUNT).filter(|number| !folder_of(*number).exists()).for_each(|number| done(&run, number));
+        merge(&run, missing, status);
+        for number in [2, 12] {
+            fs::remove_dir_all(folder_of(number)).unwrap();
+        }
+        let found = read();
+        assert_eq!((&found.merge, found.totals().deleted, found.is_done()), (&expected, 2, false));
+        assert_eq!((found.shards[1].state, found.shards[2].state), (ShardState::Deleted, ShardState::Done));
+        assert!(found.has_ended() && found.merge_summary().ends_with(summary), "{}", found.merge_summary());
+        assert!(
+            found.summary().starts_with("10 of 12 shards are done, 2 were deleted: "),
+            "{}",
+            found.summary()
+        );
+    }
+    // A shard that was begun anew is not the one that was merged.
+    done(&run, 2);
+    fs::write(folder_of(2).join("manifest.json"), "{}").unwrap();
+    assert_eq!(read().merge, MergeState::Outdated);
+    fs::remove_dir_all(shards_folder(&run)).unwrap();
+    let found = read();
+    assert_eq!((found.merge, found.shards.len()), (MergeState::Partial, 12));
+    assert!(found.shards.iter().all(|shard| shard.state == ShardState::Deleted));
 }
 
 #[test]

@@ -54,7 +54,8 @@ impl SuiteRun<'_> {
         let shard = self.shard.as_ref()?;
         let PreparedSuite { run_id, plan, datasets, .. } = prepared;
         let folder = self.request.output_folder.join(run_id);
-        finished_shard(&folder, shard, plan, datasets, self.request.max_samples)
+        let RunRequest { max_samples, other_shard, .. } = self.request;
+        finished_shard(&folder, shard, plan, datasets, *max_samples, other_shard.as_deref())
     }
 
     /// Checks that the run can be divided into shards, if one is asked for.

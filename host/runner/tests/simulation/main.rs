@@ -234,6 +234,7 @@ impl<'f> Simulation<'f> {
             workers: 1,
             task_parallelism: Some(1),
             shard: None,
+            other_shard: None,
             resume,
             retry: Vec::new(),
             rejudge: None,

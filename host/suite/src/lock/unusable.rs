@@ -5,18 +5,27 @@ use super::{Lock, MEDIA, SETTINGS};
 use crate::load::{SuiteInputs, load, portable};
 use crate::template::OtherTemplate;
 use gage_config::{
-    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, Permissions, PipelineConfig, PluginSource, Purpose,
-    redacted_digests,
+    BackendKind, DataSource, DatasetSpec, LlamaCppConfig, Permissions, PipelineConfig, PluginSource,
+    PoolSource, Purpose, redacted_digests,
 };
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
-use gage_data::{LocateOptions, NoProgress, locate};
+use gage_data::{LocateOptions, NoProgress, few_shot_digest, locate};
 use gage_record::{Difference, RunIdentity, compare, join_place};
 use gage_template::{TokenizerConfig, TokenizerError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// Options for local files.
+const OFFLINE: LocateOptions<'static> = LocateOptions {
+    with_digests: true,
+    cache_folder: None,
+    is_offline: true,
+    progress: &NoProgress,
+    is_cancelled: &|| false,
+};
 
 /// Locations of components outside the suite and its folder.
 pub struct PluginPlaces<'p> {
@@ -24,6 +33,8 @@ pub struct PluginPlaces<'p> {
     pub folders: &'p [PathBuf],
     /// Returns true if a component or a member of one is bundled with the program.
     pub is_bundled: &'p dyn Fn(&str) -> bool,
+    /// Returns the file of an optional component, by its name or that of a member, if it is installed.
+    pub installed: &'p dyn Fn(&str) -> Option<PathBuf>,
 }
 
 impl Lock {
@@ -80,15 +91,14 @@ impl Lock {
         let mut differing = Vec::new();
         if let DataSource::Files(files) = &spec.source {
             // Ignores the digests that the suite itself names.
-            let alone = DatasetSpec { sha256: None, labels_sha256: None, labels_path: None, ..spec.clone() };
-            let options = LocateOptions {
-                with_digests: true,
-                cache_folder: None,
-                is_offline: true,
-                progress: &NoProgress,
-                is_cancelled: &|| false,
+            let alone = DatasetSpec {
+                sha256: None,
+                labels_sha256: None,
+                labels_path: None,
+                few_shot: None,
+                ..spec.clone()
             };
-            match locate(&alone, &options, permissions) {
+            match locate(&alone, &OFFLINE, permissions) {
                 Ok(located) => {
                     let found = located.identity.pinned();
                     for key in ["files", "digest", "bytes"] {
@@ -105,6 +115,16 @@ impl Lock {
         if let Some(path) = &spec.labels_path {
             let digest = locked.get("labels").and_then(|labels| labels.get("digest"));
             differing.extend(compared(field("labels.digest"), digest, path));
+        }
+        if let Some(few_shot) = &spec.few_shot
+            && let PoolSource::Files(files) = &few_shot.pool
+        {
+            let found = match few_shot_digest(files) {
+                Ok(found) => Some(json!(found.digest)),
+                Err(_) => files.paths.iter().find_map(|path| read_digest(path).err()).flatten(),
+            };
+            let digest = locked.get("few_shot").and_then(|few_shot| few_shot.get("digest"));
+            differing.extend(other(field("few_shot.digest"), digest, found));
         }
         if let Some(path) = &spec.tokenizer_config {
             let found = match TokenizerConfig::read(path, permissions) {
@@ -179,10 +199,14 @@ impl Lock {
             // `${config_dir}/x.wasm#member` is a file, `id#member` an entry of the suite.
             let whole = name.split('#').next().unwrap_or(name);
             let entry = config.plugins.iter().find(|entry| entry.id == whole);
+            let mut plain = whole.strip_prefix("aggregation ").unwrap_or(whole);
             let file = match (whole.strip_prefix("${config_dir}/"), entry.map(|entry| &entry.source)) {
                 (Some(rest), _) => Some(folder.join(rest)),
                 (None, Some(PluginSource::File(file))) => Some(file.clone()),
-                (None, Some(PluginSource::Bundled(_))) => continue,
+                (None, Some(PluginSource::Bundled(component))) => {
+                    plain = component.as_str();
+                    None
+                }
                 (None, None) => whole.ends_with(".wasm").then(|| PathBuf::from(whole)),
             };
             if let Some(file) = file {
@@ -192,12 +216,11 @@ impl Lock {
                 }
                 continue;
             }
-            let plain = whole.strip_prefix("aggregation ").unwrap_or(whole);
             if (places.is_bundled)(plain) {
                 continue;
             }
-            let named = places.folders.iter().map(|folder| folder.join(format!("{plain}.wasm")));
-            match named.into_iter().find(|file| file.is_file()) {
+            let mut named = places.folders.iter().map(|folder| folder.join(format!("{plain}.wasm")));
+            match named.find(|file| file.is_file()).or_else(|| (places.installed)(plain)) {
                 Some(file) => differing.extend(compared(field, locked, &file)),
                 // A member that is named without its component.
                 None if !holds(places.folders, locked) => differing.extend(other(field, locked, None)),

@@ -53,14 +53,8 @@ impl Metric for LoglikelihoodAccuracy {
             .sub_score("probability", true)
             .sub_score("confidence", true)
             .sub_score("brier", false)
-            .sub_score("margin", true)
-            .input(
-                "continuations",
-                &["continuations_field"],
-                &["model_output.continuations"],
-                ValueKind::Json,
-            );
-        with_references(with_options(with_reference(spec)))
+            .sub_score("margin", true);
+        with_continuations(spec)
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -124,6 +118,13 @@ impl Metric for LoglikelihoodAccuracy {
         };
         Ok(with_unknown(card, &unknown))
     }
+}
+
+/// Adds the scores of the options, the options, and which of them are right as inputs.
+pub(crate) fn with_continuations(spec: MetricSpec) -> MetricSpec {
+    let paths = &["model_output.continuations"];
+    let spec = spec.input("continuations", &["continuations_field"], paths, ValueKind::Json);
+    with_references(with_options(with_reference(spec)))
 }
 
 /// Returns the index of the option with the most mutual information; of equal ones, the first. `None` if it is unknown of

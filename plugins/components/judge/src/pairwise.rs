@@ -16,7 +16,7 @@ const WINNER: &str = "WINNER";
 /// Paths of the baseline in a Sample, the first that exists wins; then its label and references.
 const BASELINE_PATHS: [&str; 2] = ["baseline", "metadata.baseline"];
 
-/// Compares the answer with another: a baseline of the Sample, or its reference. The judge is asked twice, with the
+/// Compares the answer with another: a baseline of the Sample or of a `support` step, or its reference. The judge is asked twice, with the
 /// positions swapped, and each reply ends with `WINNER: A`, `WINNER: B` or `WINNER: TIE`.
 ///
 /// The output has `winner` and `answer` (`answer`, `baseline` or `tie`), `score` (1, 0, 0.5), `position_consistent`,
@@ -46,8 +46,9 @@ impl Judge for Pairwise {
         let properties = Settings::schema(json!({
             "baseline_field": {
                 "type": "string", "minLength": 1,
-                "description": "Path of the other answer in the Sample; by default `baseline`, \
-                 `metadata.baseline`, the label or the references",
+                "description": "Path of the other answer in the Sample, or of a role of a `support` step, as in \
+                 `support_output.helper.context`; by default `baseline`, `metadata.baseline`, the label or the \
+                 references",
             },
         }));
         MemberSpec::new("2", "Compares two answers, asked in both orders", properties)
@@ -223,7 +224,8 @@ mod tests {
 
     #[test]
     fn both_orders_are_asked() {
-        let sample = json!({ "label": "old", "other": ["older"] });
+        let support = json!({ "helper": { "context": "oldest" } });
+        let sample = json!({ "label": "old", "other": ["older"], "support_output": support });
         let render = |params| {
             let prompts =
                 Pairwise::prepare(params).and_then(|judge| judge.render(&case(sample.clone(), "new")));
@@ -239,6 +241,8 @@ mod tests {
         assert!(!prompts.concat().contains("REFERENCE"));
         let others = render(json!({ "baseline_field": "sample.other.0" })).concat();
         assert!(others.contains("\nolder\n") && others.contains("REFERENCE"));
+        let supported = render(json!({ "baseline_field": "support_output.helper.context" })).concat();
+        assert!(supported.contains("\noldest\n") && supported.contains("REFERENCE"));
         let none = Pairwise::prepare(json!({})).and_then(|judge| judge.render(&case(json!({}), "new")));
         assert_eq!(none.err().map(|error| error.kind), Some(ErrorKind::MissingField));
         assert!(Pairwise::prepare(json!({ "baseline_field": "a..b" })).is_err());

@@ -155,11 +155,15 @@ impl Squad {
 
 /// Returns the text in lower case, without ASCII punctuation, and with spaces in place of articles.
 fn normalized(text: &str) -> String {
-    let text = lower(text);
-    let mut normalized = String::with_capacity(text.len());
+    without_articles(lower(text).chars().filter(|character| !character.is_ascii_punctuation()))
+}
+
+/// Returns a text in lower case with spaces in place of articles.
+pub(crate) fn without_articles(text: impl Iterator<Item = char>) -> String {
+    let mut normalized = String::new();
     // Start of the current word.
     let mut start = 0;
-    for character in text.chars().filter(|character| !character.is_ascii_punctuation()) {
+    for character in text {
         if !is_word(character) {
             drop_article(&mut normalized, start);
             normalized.push(character);

@@ -1,6 +1,7 @@
 //! Layout of a question for the model.
 
 use crate::one_pass::text::{Text, write_text_parts};
+use crate::param_schema::OPTION_FORMAT;
 use crate::question::Question;
 use crate::sample::message;
 use gage_row_kit::fields::Fields;
@@ -19,6 +20,27 @@ pub(crate) enum Style {
     Letters,
     /// Only the question, for scoring the options by their log-likelihood.
     QuestionOnly,
+}
+
+/// Marks around the label of an option.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OptionFormat {
+    /// `A. Shark`
+    #[default]
+    Dot,
+    /// `(A) Shark`
+    Parentheses,
+}
+
+impl OptionFormat {
+    /// Returns the text before a label, and the text after it.
+    fn marks(self) -> [&'static str; 2] {
+        match self {
+            OptionFormat::Dot => ["", ". "],
+            OptionFormat::Parentheses => ["(", ") "],
+        }
+    }
 }
 
 /// Separators between the parts of a prompt.
@@ -43,6 +65,7 @@ pub(crate) struct Layout {
     system_prompt: Option<String>,
     instruction: Option<String>,
     style: Style,
+    option_format: OptionFormat,
     spacing: Spacing,
     few_shot: Vec<Value>,
     /// The messages before the question, as JSON text with a comma after each.
@@ -64,6 +87,7 @@ impl Layout {
             system_prompt: text(params.text("system_prompt")?),
             instruction: text(params.text("instruction")?.or(default)),
             style,
+            option_format: params.parsed(OPTION_FORMAT)?.unwrap_or_default(),
             spacing,
             few_shot: Vec::new(),
             leading: String::new(),
@@ -114,9 +138,13 @@ impl Layout {
     ) {
         let mut pieces = vec![question.borrowed()];
         if self.style == Style::Letters {
+            let [opening, closing] = self.option_format.marks();
             for (index, (label, text)) in options.enumerate() {
                 let before = if index == 0 { self.spacing.before_options } else { "\n" };
-                pieces.extend([Text::made(before), Text::made(label), Text::Plain(". "), text.stripped()]);
+                let marked = [Text::Plain(opening), Text::made(label), Text::Plain(closing)];
+                pieces.push(Text::made(before));
+                pieces.extend(marked);
+                pieces.push(text.stripped());
             }
         }
         if let Some(instruction) = &self.instruction {
@@ -135,8 +163,10 @@ impl Layout {
         if self.style == Style::Letters {
             for (index, option) in question.options.iter().enumerate() {
                 text.push_str(if index == 0 { self.spacing.before_options } else { "\n" });
+                let [opening, closing] = self.option_format.marks();
+                text.push_str(opening);
                 text.push_str(&option.label);
-                text.push_str(". ");
+                text.push_str(closing);
                 text.push_str(strip(&option.text));
             }
         }

@@ -7,7 +7,7 @@ use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
 use crate::openai_choices;
 use crate::options::Places;
-use crate::param_schema::{Properties, field_schema, optional_schema};
+use crate::param_schema::{Properties, field_schema, option_format_schema, optional_schema};
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
 use crate::question::{QuestionFields, TRIM_OPTIONS, trim_options_schema};
@@ -20,6 +20,7 @@ use gage_row_kit::media::{Kind, Source, read};
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
 use gage_text_kit::text::strip;
 
 const OPEN_INSTRUCTION: &str = "Answer with a word, a phrase or a number only.";
@@ -32,6 +33,8 @@ pub struct Mmmu {
     /// For questions with options.
     layout: Layout,
     open_instruction: String,
+    /// True if white space next to images is removed.
+    trims: bool,
     /// For rows with messages.
     conversation: DefaultParams,
 }
@@ -49,6 +52,8 @@ impl Conversion for Mmmu {
             ("instruction", optional_schema("Text appended to the options, or to the messages of the row")),
             ("open_instruction", optional_schema("Text appended to a question without options")),
             trim_options_schema(),
+            option_format_schema(),
+            ("trim", flag_schema(true, "Whether white space next to images is removed")),
         ]
     }
 
@@ -67,6 +72,7 @@ impl Conversion for Mmmu {
             system_prompt,
             layout: Layout::read(params, INSTRUCTION, Spacing::WIDE)?,
             open_instruction: params.text_or("open_instruction", OPEN_INSTRUCTION)?,
+            trims: params.flag("trim", true)?,
             conversation,
         })
     }
@@ -157,7 +163,7 @@ impl Mmmu {
                 return Err(unusable(&name, "is missing, and the question or an option shows it"));
             }
         }
-        let content = parts(&pieces, |number| images.show(number));
+        let content = parts(&pieces, self.trims, |number| images.show(number));
         let mut messages = vec![object([("role", "user".into()), ("content", content.into())])];
         add_system(&mut messages, self.system_prompt.as_deref());
         Ok(messages)

@@ -134,6 +134,29 @@ mod tests {
     }
 
     #[test]
+    fn options_may_have_parentheses() {
+        let row = json!({ "question": "Which?", "choices": ["Shark", "Dolphin"], "answer": 1 });
+        let params = json!({ "option_format": "parentheses", "instruction": "" });
+        let sample = convert::<MultiChoice>(params, row).unwrap_or_default();
+        let text = sample.pointer("/messages/0/content/0/text");
+        assert_eq!(text, Some(&json!("Which?\n\n(A) Shark\n(B) Dolphin")));
+    }
+
+    #[test]
+    fn more_options_than_letters_have_two_letters() {
+        let choices: Vec<String> = (0..60).map(|number| format!("text {number}")).collect();
+        for (answer, label) in [(25, "Z"), (26, "AA"), (51, "AZ"), (52, "BA"), (59, "BH")] {
+            let row = json!({ "question": "q", "choices": choices, "answer": answer });
+            let sample = convert::<MultiChoice>(json!({ "answer_index_base": 0 }), row).unwrap_or_default();
+            assert_eq!(sample["label"], label, "{answer}");
+        }
+        let choices: Vec<String> = (0..703).map(|number| format!("text {number}")).collect();
+        let row = json!({ "question": "q", "choices": choices, "answer": 0 });
+        let message = convert::<MultiChoice>(json!({}), row).err().map(|error| error.message);
+        assert!(message.is_some_and(|text| text.contains("703 options, and there are labels for 702")));
+    }
+
+    #[test]
     fn answers_may_be_what_options_say() {
         for (base, choices, answer, expected) in [
             (json!(0), json!(["3", "5", "7"]), json!("5"), "B"),

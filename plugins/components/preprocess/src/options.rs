@@ -7,8 +7,11 @@ use gage_sdk::serde_json::Value;
 use gage_text_kit::Params;
 use gage_text_kit::text::{Normalization, fold, strip};
 
-/// Maximum number of options, one per letter.
-const MAX_OPTIONS: usize = 26;
+/// Number of letters.
+const LETTERS: usize = 26;
+
+/// Maximum number of options: one for each letter and each pair of letters.
+const MAX_OPTIONS: usize = LETTERS + LETTERS * LETTERS;
 
 /// Keys of an option that may hold its name in the dataset, or its text.
 const ID_KEYS: [&str; 3] = ["id", "label", "key"];
@@ -137,7 +140,7 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
     let names: Option<Vec<String>> = raw.iter().map(|(id, _)| own_label(id.as_deref()?, labels)).collect();
     let names = names.filter(|names| are_distinct(names));
     if names.is_none() && raw.len() > MAX_OPTIONS {
-        return Err(format!("has {} options, and there are letters for {MAX_OPTIONS}", raw.len()));
+        return Err(format!("has {} options, and there are labels for {MAX_OPTIONS}", raw.len()));
     }
     raw.into_iter()
         .enumerate()
@@ -228,11 +231,14 @@ fn are_distinct(names: &[String]) -> bool {
     names.iter().enumerate().all(|(index, name)| names.iter().skip(index + 1).all(|other| other != name))
 }
 
-/// Returns the letter of a position, counted from 0.
+/// Returns the label of a position, counted from 0: a letter, or two after `Z`, as in `AA`.
 fn letter(index: usize) -> String {
-    // `read` rejects more options than there are letters.
-    let offset = u8::try_from(index).unwrap_or(u8::MAX);
-    char::from(b'A'.saturating_add(offset)).to_string()
+    let of = |index: usize| char::from(b'A'.saturating_add(u8::try_from(index % LETTERS).unwrap_or(0)));
+    match (index / LETTERS).checked_sub(1) {
+        None => of(index).to_string(),
+        // `read` rejects more options than there are pairs.
+        Some(first) => String::from_iter([of(first), of(index)]),
+    }
 }
 
 fn whole_number(number: f64) -> Option<u64> {

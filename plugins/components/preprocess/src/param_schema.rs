@@ -22,7 +22,7 @@ pub(crate) fn field_schema(default: &str, description: &str) -> Value {
 }
 
 /// Returns the JSON Schema of the parameters that every question preprocessor has.
-pub(crate) fn prompt_schema() -> [(&'static str, Value); 4] {
+pub(crate) fn prompt_schema() -> [(&'static str, Value); 5] {
     let few_shot = "Solved rows, in the format of the dataset, shown before each question";
     [
         ("system_prompt", optional_schema("System message before all other messages")),
@@ -35,6 +35,19 @@ pub(crate) fn prompt_schema() -> [(&'static str, Value); 4] {
                  only the question",
             }),
         ),
+        option_format_schema(),
         ("few_shot", few_shot_schema(few_shot)),
     ]
+}
+
+/// Name of the parameter that formats options.
+pub(crate) const OPTION_FORMAT: &str = "option_format";
+
+/// Returns the name and the schema of the parameter that formats options.
+pub(crate) fn option_format_schema() -> (&'static str, Value) {
+    let schema = json!({
+        "enum": ["dot", "parentheses"], "default": "dot",
+        "description": "Marks of the options: `dot` as in `A. Shark`, `parentheses` as in `(A) Shark`",
+    });
+    (OPTION_FORMAT, schema)
 }

@@ -43,14 +43,20 @@ fn placeholder(text: &str) -> Option<(u32, &str)> {
     Some((is_number.then(|| number.parse().ok()).flatten()?, behind))
 }
 
-/// Returns the parts of a message for these pieces. White space next to an image is removed.
-pub(crate) fn parts(pieces: &[Piece<'_>], mut image: impl FnMut(u32) -> Vec<Value>) -> Vec<Value> {
+/// Returns the parts of a message for these pieces. If `trims`, white space next to an image is removed.
+pub(crate) fn parts(
+    pieces: &[Piece<'_>],
+    trims: bool,
+    mut image: impl FnMut(u32) -> Vec<Value>,
+) -> Vec<Value> {
     let mut parts = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Image(number) => parts.extend(image(*number)),
-            Piece::Text(text) if text.trim().is_empty() => {}
-            Piece::Text(text) => parts.push(text_part(text.trim())),
+            Piece::Text(text) => {
+                let text = if trims { text.trim() } else { text };
+                parts.extend((!text.is_empty()).then(|| text_part(text)));
+            }
         }
     }
     parts

@@ -1,9 +1,10 @@
 //! Metrics on scores, probabilities and ranks: `judge_score`, `judge_threshold`, `likelihood`, `word_perplexity`,
-//! `byte_perplexity`, `token_perplexity`, `bits_per_byte`, `semantic_similarity`, `ranking`, `pass_at_k`
-//! and `brier`.
+//! `byte_perplexity`, `token_perplexity`, `bits_per_byte`, `semantic_similarity`, `ranking`, `pass_at_k`,
+//! `brier` and `greedy_match`.
 
 mod brier;
 mod correctness;
+mod greedy_match;
 mod judge_score;
 mod judge_threshold;
 mod named;
@@ -13,6 +14,7 @@ mod probability;
 mod semantic_similarity;
 
 pub use brier::Brier;
+pub use greedy_match::GreedyMatch;
 pub use judge_score::JudgeScore;
 pub use judge_threshold::JudgeThreshold;
 pub use named::{Likelihood, Ranking};
@@ -35,5 +37,6 @@ gage_sdk::metrics!(
         Ranking,
         PassAtK,
         Brier,
+        GreedyMatch,
     ],
 );

@@ -6,10 +6,12 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_text_kit::text::is_space;
 use serde::Deserialize;
 use std::marker::PhantomData;
 
 const ROLLING: usize = 0;
+const COUNTED: usize = 1;
 
 /// Kind of perplexity metric.
 pub trait PerplexityKind {
@@ -26,7 +28,8 @@ pub trait PerplexityKind {
 ///
 /// The score is that of the single text. The aggregator `corpus_perplexity` computes the figure of the corpus from the
 /// detail of the cards: the mean of the perplexities of texts is not the perplexity of a corpus. The host counts words
-/// like lm-evaluation-harness.
+/// like lm-evaluation-harness. If `counted_field` names a text, its words and bytes count: the text before its marks
+/// were removed, for example.
 ///
 /// There is no score without a recorded likelihood, or if the perplexity of a text is too large for a float. In the
 /// latter case the text still counts in the figure of the corpus.
@@ -47,12 +50,12 @@ impl<M: PerplexityKind> Metric for Perplexity<M> {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", M::DESCRIPTION).value_name(M::MEASURE.name()).unbounded(false).input(
-            "rolling",
-            &["rolling_field"],
-            &["model_output.rolling"],
-            ValueKind::Json,
-        );
+        let spec = MetricSpec::new("3", M::DESCRIPTION)
+            .value_name(M::MEASURE.name())
+            .unbounded(false)
+            .input("rolling", &["rolling_field"], &["model_output.rolling"], ValueKind::Json)
+            // The default is no text, so that `on_missing_field` does not require one.
+            .input("counted", &["counted_field"], &["model_output.rolling"], ValueKind::Any);
         MetricSpec { default_aggregation: "corpus_perplexity".to_owned(), ..spec }
     }
 
@@ -61,10 +64,14 @@ impl<M: PerplexityKind> Metric for Perplexity<M> {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let Some(rolling) = read(inputs.value(ROLLING))? else {
+        let Some(mut rolling) = read(inputs.value(ROLLING))? else {
             let message = "there is no log-likelihood of a whole text; run the step with request: rolling_loglikelihood";
             return Ok(ScoreCard::none(message).tag("missing_prediction"));
         };
+        if let Value::Text(text) = inputs.value(COUNTED) {
+            rolling.word_count = u64::try_from(word_count(text)).ok();
+            rolling.byte_count = u64::try_from(text.len()).ok();
+        }
         let units = M::units(&rolling).unwrap_or(0);
         let likelihood = TextLikelihood {
             measure: M::MEASURE,
@@ -88,6 +95,15 @@ impl<M: PerplexityKind> Metric for Perplexity<M> {
         }
         Ok(ScoreCard::of(value).detail(&json!({ DETAIL_KEY: likelihood })))
     }
+}
+
+/// Counts words like `len(re.split(r"\s+", text))` of Python: white space at either end adds an empty word.
+fn word_count(text: &str) -> usize {
+    let is_gap = |(place, character): &(usize, char)| {
+        let before = text.get(..*place).and_then(|before| before.chars().next_back());
+        is_space(*character) && !before.is_some_and(is_space)
+    };
+    text.char_indices().filter(is_gap).count() + 1
 }
 
 fn refuse(problem: &str) -> PluginError {
@@ -156,7 +172,7 @@ mod tests {
     use super::*;
 
     fn card<M: PerplexityKind>(rolling: Value) -> Result<ScoreCard, PluginError> {
-        Perplexity::<M>::prepare(json!({}))?.score(Inputs::new(&[rolling]))
+        Perplexity::<M>::prepare(json!({}))?.score(Inputs::new(&[rolling.clone(), rolling]))
     }
 
     fn rolling(loglikelihood: serde_json::Value) -> Value {
@@ -180,6 +196,29 @@ mod tests {
             let Ok(detail) = serde_json::from_str::<serde_json::Value>(&card.detail) else { panic!("JSON") };
             assert_eq!(detail["perplexity"]["measure"], name);
             assert_eq!(detail["perplexity"]["units"], units);
+        }
+    }
+
+    #[test]
+    fn another_text_may_be_counted() {
+        for (text, words, bytes) in [("a b", 2, 3), (" a\n b ", 4, 6), ("é", 1, 2), ("", 1, 0)] {
+            let inputs = [rolling(json!(-8.0)), Value::Text(text.to_owned())];
+            let units = |card: Result<ScoreCard, PluginError>| {
+                let detail = card.map(|card| card.detail).unwrap_or_default();
+                serde_json::from_str(&detail).map_or(0, |detail: serde_json::Value| {
+                    detail["perplexity"]["units"].as_u64().unwrap_or_default()
+                })
+            };
+            assert_eq!(
+                units(Perplexity::<Words>(PhantomData).score(Inputs::new(&inputs))),
+                words,
+                "{text:?}"
+            );
+            assert_eq!(
+                units(Perplexity::<Bytes>(PhantomData).score(Inputs::new(&inputs))),
+                bytes,
+                "{text:?}"
+            );
         }
     }
 

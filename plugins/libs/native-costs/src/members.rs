@@ -29,9 +29,10 @@ macro_rules! metric_plugins {
     };
 }
 
-const METRIC_PLUGINS: [MetricPlugin; 11] = metric_plugins!(
+const METRIC_PLUGINS: [MetricPlugin; 12] = metric_plugins!(
     "answer": gage_plugin_answer,
     "choice": gage_plugin_choice,
+    "instruction": gage_plugin_instruction,
     "list": gage_plugin_list,
     "math": gage_plugin_math,
     "number": gage_plugin_number,

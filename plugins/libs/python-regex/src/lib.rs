@@ -30,6 +30,7 @@ mod group;
 mod long;
 mod parser;
 mod piece;
+mod replace;
 mod required;
 mod set;
 mod translate;
@@ -37,12 +38,14 @@ mod weight;
 mod width;
 
 pub use error::{PatternError, SearchError};
+pub use replace::Replacement;
 
 use fancy_regex::{Captures, Error, Regex, RegexBuilder};
 use long::{Matches, Needle};
 use parser::Alphabet;
 use required::Offset;
 use std::cell::OnceCell;
+use std::ops::Range;
 use translate::Translation;
 
 /// Backtracking steps after which a search is aborted. Components have no such limit: the host's budget ends an
@@ -165,6 +168,37 @@ impl PythonRegex {
         Ok(found)
     }
 
+    /// Returns the text of the first group that took part and is not empty, in the first or the last match that
+    /// `re.finditer` gives. A pattern without groups gives the whole match, and one with a single group that took no
+    /// part gives an empty text. `None` if there is no match, or if several groups are all empty.
+    ///
+    /// # Errors
+    /// Same as for [`PythonRegex::find`].
+    pub fn find_any_group<'text>(
+        &self,
+        text: &'text str,
+        occurrence: Occurrence,
+    ) -> Result<Option<&'text str>, SearchError> {
+        let mut found = None;
+        self.each_captures(text, |captures| {
+            let texts = |number: usize| captures.get(number).map_or("", |held| held.as_str());
+            found = match self.group_count {
+                0 => self.span(captures).and_then(|span| text.get(span)),
+                1 => Some(texts(1)),
+                count => (1..=count).map(texts).find(|held| !held.is_empty()),
+            };
+            occurrence == Occurrence::First
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the place of a match in its text, without a newline that only the translation of `$` consumed.
+    fn span(&self, captures: &Captures<'_, str>) -> Option<Range<usize>> {
+        let whole = captures.get(0)?;
+        let end = captures.get(self.group_count + 1).map_or(whole.end(), |mark| mark.start());
+        Some(whole.start()..end)
+    }
+
     /// Passes the texts of a group to `is_enough`, until it returns true.
     fn each_match<'text>(
         &self,
@@ -172,21 +206,29 @@ impl PythonRegex {
         group: Group,
         mut is_enough: impl FnMut(&'text str) -> bool,
     ) -> Result<(), SearchError> {
-        let mut ends = |captures: Captures<'text, str>| {
+        self.each_captures(text, |captures| {
             captures.get(group.0).is_some_and(|held| is_enough(held.as_str()))
-        };
+        })
+    }
+
+    /// Passes the matches to `is_enough`, until it returns true.
+    fn each_captures<'text>(
+        &self,
+        text: &'text str,
+        mut is_enough: impl FnMut(&Captures<'text, str>) -> bool,
+    ) -> Result<(), SearchError> {
         match self.engine_for(text).search(text)? {
             Search::Hopeless => {}
             Search::Usual(regex) => {
                 for captures in regex.captures_iter(text) {
-                    if ends(captures?) {
+                    if is_enough(&captures?) {
                         break;
                     }
                 }
             }
             Search::Long(mut matches) => {
                 while let Some(captures) = matches.find_next()? {
-                    if ends(captures) {
+                    if is_enough(&captures) {
                         break;
                     }
                 }

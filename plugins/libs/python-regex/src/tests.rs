@@ -264,3 +264,44 @@ fn all_matches() {
         assert_eq!(regex.find_all(text, group, most).ok(), Some(expected), "{pattern} {text}");
     }
 }
+
+#[test]
+fn the_first_group_that_is_not_empty_counts() {
+    for (pattern, text, first, last) in [
+        ("(-?[$0-9.,]{2,})|(-?[0-9]+)", "a 7 of 12.", Some("7"), Some("12.")),
+        (r"#### (\-?[0-9\.\,]+)", "#### 1,2\n#### 3", Some("1,2"), Some("3")),
+        ("(?<=is )(.*)(?=.)", "it is so. is no", Some("so. is n"), Some("so. is n")),
+        ("a.", "ab ac", Some("ab"), Some("ac")),
+        ("a(b)?", "ab a", Some("b"), Some("")),
+        ("a(b)?(c)?", "a", None, None),
+        ("a", "b", None, None),
+    ] {
+        let Ok(regex) = PythonRegex::new(pattern, false) else { panic!("{pattern}") };
+        assert_eq!(regex.find_any_group(text, Occurrence::First).ok(), Some(first), "{pattern} {text}");
+        assert_eq!(regex.find_any_group(text, Occurrence::Last).ok(), Some(last), "{pattern} {text}");
+    }
+}
+
+#[test]
+fn matches_are_replaced_like_re_sub() {
+    for (pattern, replacement, text, expected) in [
+        (",", "", "1,234,567", "1234567"),
+        ("(?s).*#### ", "", "a\n#### b #### 7", "7"),
+        (r"\.$", "", "7.\n", "7\n"),
+        (r"\b(?:The |the )", "", "the end of the breathe x", "end of breathe x"),
+        (r"\[.*?\]", "", "a [b] [c\n] [d", "a  [c\n] [d"),
+        (r"\(\s*([^\)]*?)\s*\)", r"(\1)", "( a b ) (c )", "(a b) (c)"),
+        ("(?P<k>a)(b)?", r"\g<k>\\\2\n", "ab a", "a\\b\n a\\\n"),
+        ("é", "e", "éaé", "eae"),
+        ("q", "-", "a", "a"),
+        ("a", "-", "", ""),
+    ] {
+        let Ok(regex) = PythonRegex::new(pattern, false) else { panic!("{pattern}") };
+        let Ok(replacement) = regex.replacement(replacement) else { panic!("{replacement}") };
+        assert_eq!(regex.replace_all(text, &replacement).ok().as_deref(), Some(expected), "{pattern} {text}");
+    }
+    let Ok(regex) = PythonRegex::new("(a)", false) else { panic!("it is a pattern") };
+    for replacement in [r"\2", r"\g<b>", r"\q", r"\g<1", "\\"] {
+        assert!(regex.replacement(replacement).is_err(), "{replacement}");
+    }
+}

@@ -113,7 +113,8 @@ impl Parser {
                 self.too_large.get_or_insert(start);
             }
         }
-        if depth == 0 {
+        // In the last branch only: the group that it adds must not change the numbers of others.
+        if depth == 0 && self.peek().is_none() {
             consume_trailing_newline(&mut pieces);
         }
         Ok(Piece::sequence(&pieces))
@@ -229,11 +230,11 @@ fn end_of_text(flags: Flags) -> Piece {
     }
 }
 
-/// At the end of the pattern it makes no difference if the newline that `$` allows is consumed. Without a look-ahead
-/// the fast engine can be used.
+/// Lets a `$` at the end of the pattern consume the newline that it allows: without a look-ahead the fast engine can be
+/// used. The empty group before it, which has the last number, marks the end of Python's match.
 fn consume_trailing_newline(pieces: &mut [Piece]) {
     if let Some(last) = pieces.last_mut().filter(|last| last.shape == Shape::End) {
-        last.text = r"\n?\z".to_owned();
+        last.text = r"()\n?\z".to_owned();
     }
 }
 

@@ -35,7 +35,11 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
-fn to_json(value: &Value) -> Result<serde_json::Value, Error> {
+/// Converts a value to JSON.
+///
+/// # Errors
+/// If it has no form in JSON, such as a function.
+pub(crate) fn to_json(value: &Value) -> Result<serde_json::Value, Error> {
     Ok(match value.kind() {
         ValueKind::None | ValueKind::Undefined => serde_json::Value::Null,
         ValueKind::Bool => value.is_true().into(),

@@ -1,6 +1,7 @@
 //! Unknown names in a template: filters, tests, functions, other templates. They are found in the compiled template
 //! without rendering it. They are therefore reported before a run, and not for each sample.
 
+use crate::name_uses::{read_names, short};
 use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, State, Value};
@@ -10,13 +11,12 @@ use std::collections::HashSet;
 /// Maximum number of reported names.
 const MAX_REPORTED_NAMES: usize = 100;
 
-/// Maximum length of a reported name, which a template may make as long as itself.
-const MAX_NAME_CHARS: usize = 100;
-
 /// Filters that the engine may have; each environment is queried for its own.
 const FILTERS: &str = "abs attr batch bool capitalize chain count d default dictsort e escape first float format \
     groupby indent int items join last length lines list lower map max min pprint reject rejectattr replace \
     reverse round safe select selectattr slice sort split string sum title tojson trim unique upper zip";
+/// Filters of expressions of fields.
+const ROW_FILTERS: [&str; 2] = ["regex_replace", "shuffle"];
 /// Tests that the engine may have, except operators such as `==`.
 const TESTS: &str = "boolean defined divisibleby endingwith eq equalto escaped even false filter float ge \
     greaterthan gt in int integer iterable le lessthan lower lt mapping ne none number odd safe sameas sequence \
@@ -42,20 +42,22 @@ pub struct UnknownName {
 pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Vec<UnknownName> {
     let Ok(template) = environment.get_template(template) else { return Vec::new() };
     let compiled = get_compiled_template(&template);
-    let mut search = LintWalk {
-        environment,
-        state: template.new_state(),
-        undeclared: template.undeclared_variables(false),
-        globals: environment.globals().map(|(name, _)| name.to_owned()).collect(),
-        found: Vec::new(),
-    };
+    let undeclared = read_names(&template);
+    let mut search = LintWalk::new(environment, template.new_state(), undeclared);
     search.inspect(&compiled.instructions);
     compiled.blocks.values().for_each(|block| search.inspect(block));
-    let mut found = search.found;
-    found.sort_by_key(|unknown| unknown.line);
-    found.dedup();
-    found.truncate(MAX_REPORTED_NAMES);
-    found
+    search.finish()
+}
+
+/// Returns the unknown names in an expression, line by line. `undeclared` are the variables that it reads.
+pub(crate) fn unknown_names_of_expression(
+    environment: &Environment<'_>,
+    instructions: &Instructions<'_>,
+    undeclared: HashSet<String>,
+) -> Vec<UnknownName> {
+    let mut search = LintWalk::new(environment, environment.empty_state(), undeclared);
+    search.inspect(instructions);
+    search.finish()
 }
 
 struct LintWalk<'s, 'e> {
@@ -69,7 +71,25 @@ struct LintWalk<'s, 'e> {
     found: Vec<UnknownName>,
 }
 
-impl LintWalk<'_, '_> {
+impl<'s, 'e> LintWalk<'s, 'e> {
+    fn new(
+        environment: &'s Environment<'e>,
+        state: State<'s, 'e>,
+        undeclared: HashSet<String>,
+    ) -> LintWalk<'s, 'e> {
+        let globals = environment.globals().map(|(name, _)| name.to_owned()).collect();
+        LintWalk { environment, state, undeclared, globals, found: Vec::new() }
+    }
+
+    /// Returns the names that were found, line by line.
+    fn finish(self) -> Vec<UnknownName> {
+        let mut found = self.found;
+        found.sort_by_key(|unknown| unknown.line);
+        found.dedup();
+        found.truncate(MAX_REPORTED_NAMES);
+        found
+    }
+
     fn inspect(&mut self, instructions: &Instructions<'_>) {
         let mut number = 0;
         while let Some(instruction) = instructions.get(number) {
@@ -110,7 +130,8 @@ impl LintWalk<'_, '_> {
 
     fn filter(&mut self, name: &str, line: Option<usize>) {
         if !self.has_filter(&plain(name)) {
-            let known = FILTERS.split_whitespace().filter(|known| self.has_filter(known)).collect();
+            let known = FILTERS.split_whitespace().chain(ROW_FILTERS).filter(|known| self.has_filter(known));
+            let known = known.collect();
             self.add("filter", &plain(name), line, known);
         }
     }
@@ -184,11 +205,6 @@ fn constant_argument<'i>(
     constants.collect::<Option<Vec<_>>>()?.first().copied()
 }
 
-/// Returns a name without the characters that are too many to be reported.
-pub(crate) fn short(name: &str) -> String {
-    name.chars().take(MAX_NAME_CHARS).collect()
-}
-
 /// Normalizes a name like the engine: `a . b` is `a.b`.
 fn plain(name: &str) -> String {
     name.chars().filter(|character| !character.is_ascii_whitespace()).collect()
@@ -236,7 +252,7 @@ mod tests {
         let template = format!("{{{{ x|{} }}}}", "long".repeat(100));
         environment.add_template_owned("t", template).expect("a template");
         let unknown = unknown_names(&environment, "t");
-        assert_eq!(unknown[0].names[0].len(), MAX_NAME_CHARS);
+        assert_eq!(unknown[0].names[0].len(), crate::name_uses::MAX_NAME_CHARS);
         let is_known = |name: &str| unknown[0].known.iter().any(|known| known == name);
         assert!(is_known("abs") && is_known("join") && !is_known("format"), "{:?}", unknown[0].known);
     }

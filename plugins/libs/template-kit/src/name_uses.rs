@@ -1,11 +1,13 @@
 //! The variables that a template reads, found in the compiled template without rendering it.
 
-use crate::lint::short;
-use minijinja::Environment;
 use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
+use minijinja::{Environment, Template};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ops::Range;
+
+/// Maximum length of a reported name, which a template may make as long as itself.
+pub(crate) const MAX_NAME_CHARS: usize = 100;
 
 /// A variable that a template reads, such as `name` or `row.question`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +54,7 @@ impl NameUse {
 pub(crate) fn name_uses(environment: &Environment<'_>, template: &str) -> Vec<NameUse> {
     let Ok(template) = environment.get_template(template) else { return Vec::new() };
     let globals: HashSet<&str> = environment.globals().map(|(name, _)| name).collect();
-    let mut undeclared = template.undeclared_variables(false);
+    let mut undeclared = read_names(&template);
     undeclared.retain(|name| !globals.contains(name.as_str()));
     let compiled = get_compiled_template(&template);
     let mut uses = Vec::new();
@@ -72,6 +74,49 @@ pub(crate) fn name_uses(environment: &Environment<'_>, template: &str) -> Vec<Na
         }
     }
     names
+}
+
+/// Returns a name without the characters that are too many to be reported.
+pub(crate) fn short(name: &str) -> String {
+    name.chars().take(MAX_NAME_CHARS).collect()
+}
+
+/// Returns the names of the variables that a template reads and does not set. The engine leaves out a variable that is
+/// read only as the value of a slice, as in `{{ text[:5] }}`.
+pub(crate) fn read_names(template: &Template<'_, '_>) -> HashSet<String> {
+    let mut names = template.undeclared_variables(false);
+    let compiled = get_compiled_template(template);
+    let parts = || std::iter::once(&compiled.instructions).chain(compiled.blocks.values());
+    let mut has_slices = false;
+    let mut set: HashSet<String> = ["loop", "caller", "self", "super"].map(str::to_owned).into();
+    for part in parts() {
+        visit(part, |instruction| match instruction {
+            Instruction::Slice => has_slices = true,
+            Instruction::StoreLocal(name) => {
+                set.insert((*name).to_owned());
+            }
+            _ => {}
+        });
+    }
+    for part in parts().filter(|_| has_slices) {
+        visit(part, |instruction| {
+            if let Instruction::Lookup(name) = instruction
+                && !set.contains(*name)
+            {
+                names.insert((*name).to_owned());
+            }
+        });
+    }
+    names
+}
+
+/// Passes each instruction to `see`.
+fn visit(instructions: &Instructions<'_>, mut see: impl FnMut(&Instruction<'_>)) {
+    let mut number = 0;
+    while let Some(instruction) = instructions.get(number) {
+        see(instruction);
+        number += 1;
+    }
 }
 
 /// Returns the need for a variable from all its uses. A check of a value that holds it counts for it, too.
@@ -252,6 +297,8 @@ mod tests {
             ("{% macro m(a) %}{{ a }}{{ c.d }}{% endmacro %}{{ m(1) }}", &["1:c.d"]),
             ("{% if a %}{{ a }}{% endif %}\n{{ a }}", &["2:a"]),
             ("{{ a|default(b) }}{{ c ~ d }}", &["1:c", "1:d"]),
+            ("{{ a[:3] }}{{ row.b.split(' ')[1:]|join }}", &["1:a", "1:row.b"]),
+            ("{% for x in a[:2] %}{{ x[:1] }}{{ loop.index }}{% endfor %}", &["1:a"]),
         ] {
             assert_eq!(found(template, &[Need::Always]), expected, "{template}");
         }

@@ -1,7 +1,7 @@
 //! Null values in prompts: an error wherever one would become a text, and never the text `None`.
 //!
-//! The engine's formatter and filters can be replaced, but not its operators. In a compiled template, the operators `~`
-//! and `[a:b]` are therefore replaced by filters.
+//! The engine's formatter and filters can be replaced, but not its operators. In a compiled template or expression, the
+//! operators `~` and `[a:b]` are therefore replaced by filters.
 
 use minijinja::machinery::{self, CodeGenerator, Instruction, Instructions};
 use minijinja::syntax::SyntaxConfig;
@@ -15,6 +15,9 @@ const CONCATENATION: &str = "~";
 /// Filter that stands for a slice such as `text[:5]`. No template can name it.
 const SLICE: &str = "[:]";
 
+/// Filter that ends an expression. No template can name it.
+const DEFINED: &str = "?defined";
+
 /// Name of the block that holds the whole template. No template can name it.
 const BODY: &str = " body";
 
@@ -22,6 +25,7 @@ const BODY: &str = " body";
 pub(crate) fn add_operators(environment: &mut Environment<'static>) {
     environment.add_filter(CONCATENATION, concatenate);
     environment.add_filter(SLICE, slice);
+    environment.add_filter(DEFINED, defined);
 }
 
 /// A compiled template whose operators are filters.
@@ -64,6 +68,44 @@ impl FilterTemplate {
         let (_, mut state) =
             machinery::eval(environment, &self.start, values, &self.blocks, &mut nowhere, AutoEscape::None)?;
         state.render_block_to_write(BODY, output)
+    }
+}
+
+/// A compiled expression whose operators are filters.
+pub(crate) struct FilterExpression {
+    instructions: Instructions<'static>,
+}
+
+impl FilterExpression {
+    /// Compiles an expression.
+    pub(crate) fn compile(source: &'static str) -> Result<FilterExpression, Error> {
+        let parsed = machinery::parse_expr(source)?;
+        let mut generator = CodeGenerator::new("<expression>", source);
+        generator.compile_expr(&parsed);
+        generator.add(Instruction::ApplyFilter(DEFINED, Some(1), u8::MAX));
+        let (mut instructions, _) = generator.finish();
+        replace_operators(&mut instructions);
+        Ok(FilterExpression { instructions })
+    }
+
+    pub(crate) fn instructions(&self) -> &Instructions<'static> {
+        &self.instructions
+    }
+
+    /// Evaluates the expression in an environment that has the filters of [`add_operators`]. A value that is undefined, or
+    /// that contains an undefined value, is an error.
+    pub(crate) fn evaluate(&self, environment: &Environment<'_>, values: Value) -> Result<Value, Error> {
+        let (blocks, mut unused) = (BTreeMap::new(), String::new());
+        let mut nowhere = machinery::make_string_output(&mut unused);
+        let (value, _) = machinery::eval(
+            environment,
+            &self.instructions,
+            values,
+            &blocks,
+            &mut nowhere,
+            AutoEscape::None,
+        )?;
+        Ok(value.unwrap_or(Value::UNDEFINED))
     }
 }
 
@@ -128,6 +170,18 @@ fn slice(
     state.env().compile_expression("value[start:stop:step]")?.eval(operands)
 }
 
+/// Returns a value in which nothing is undefined.
+fn defined(state: &State<'_, '_>, value: &Value) -> Result<Value, Error> {
+    match find_inner(value, Value::is_undefined) {
+        None => Ok(value.clone()),
+        Some(undefined) => {
+            // This is the engine's error, which names the variable.
+            StringInput::new(state, &undefined)?;
+            Err(Error::new(ErrorKind::UndefinedError, "the value is undefined"))
+        }
+    }
+}
+
 /// Checks that a value can become a text: it is not null, and contains no null.
 ///
 /// # Errors
@@ -146,13 +200,17 @@ fn null_error(value: &Value) -> Error {
 
 /// Returns whether a value is null, or a list or an object that contains null at any depth.
 fn has_null(value: &Value) -> bool {
-    if value.as_str().is_some() {
-        return false;
-    }
+    value.as_str().is_none() && find_inner(value, Value::is_none).is_some()
+}
+
+/// Returns a value for which a condition holds: the value itself, or one inside it at any depth.
+fn find_inner(value: &Value, is_sought: impl Fn(&Value) -> bool) -> Option<Value> {
     let mut left = vec![value.clone()];
     while let Some(value) = left.pop() {
+        if is_sought(&value) {
+            return Some(value);
+        }
         match value.kind() {
-            ValueKind::None => return true,
             ValueKind::Seq | ValueKind::Iterable => left.extend(value.try_iter().into_iter().flatten()),
             ValueKind::Map => {
                 let keys = value.try_iter().into_iter().flatten();
@@ -161,7 +219,7 @@ fn has_null(value: &Value) -> bool {
             _ => {}
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]

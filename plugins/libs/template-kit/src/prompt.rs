@@ -1,13 +1,14 @@
 //! Prompts: the templates of a suite, rendered for a sample.
 
 use crate::bounded_writer::BoundedWriter;
+use crate::environment::environment;
 use crate::lint::{UnknownName, unknown_names};
-use crate::name_uses::{NameUse, name_uses};
-use crate::null_values::{self, FilterTemplate};
-use crate::see_through::{IS_FENCED, see_through, write_value};
+use crate::name_uses::{NameUse, name_uses, read_names};
+use crate::null_values::FilterTemplate;
+use crate::see_through::IS_FENCED;
 use gage_sdk::serde_json;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -20,10 +21,10 @@ const MAX_MARKED_PROMPT_BYTES: usize = 16 << 20;
 /// A JSON object.
 type Object = serde_json::Map<String, serde_json::Value>;
 
-/// An error in a template, or when it is rendered.
+/// An error in a template or an expression, or when it is evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TemplateFault {
-    /// The number of the template, from 0.
+    /// The number of the template or expression, from 0.
     pub template: usize,
     /// The line within the template, if known.
     pub line: Option<usize>,
@@ -66,18 +67,8 @@ impl PromptTemplates {
     /// Compiles templates from their names and texts. The texts stay in memory until the program ends: an instance
     /// of the component ends after each call.
     pub fn compile(templates: Vec<(String, String)>) -> PromptTemplates {
-        let mut environment = Environment::new();
         // Strict, except that a condition may test a variable that is missing.
-        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-        // Required for errors that name the failing expression.
-        environment.set_debug(true);
-        // Texts have the method `format`, which sees through the marks.
-        environment.remove_filter("format");
-        // Prompts are not HTML, regardless of the prompt id's suffix.
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        environment.set_formatter(write_value);
-        see_through(&mut environment);
-        null_values::add_operators(&mut environment);
+        let environment = environment(UndefinedBehavior::SemiStrict);
         let mut compiled = PromptTemplates { environment, templates: Vec::new(), faults: Vec::new() };
         for (number, (name, text)) in templates.into_iter().enumerate() {
             let name: &'static str = name.leak();
@@ -103,7 +94,7 @@ impl PromptTemplates {
             let uses = name_uses(&self.environment, template.name);
             inspection.uses.extend(uses.into_iter().map(|name| (number, name)));
             if let Ok(template) = self.environment.get_template(template.name) {
-                inspection.reads.extend(template.undeclared_variables(false));
+                inspection.reads.extend(read_names(&template));
             }
         }
         inspection.reads.retain(|name| !self.environment.globals().any(|(global, _)| global == name));
@@ -165,7 +156,7 @@ fn context_of(values: &Object, model_output: Option<&Object>) -> Value {
     Value::from_pairs(context)
 }
 
-/// Returns a model's output with an empty answer that [`write_value`] recognizes.
+/// Returns a model's output with an empty answer that [`write_value`](crate::see_through::write_value) recognizes.
 fn output_value(output: &Object) -> Value {
     Value::from_pairs(output.iter().map(|(name, value)| {
         let is_empty_answer = name == "answer" && value.as_str() == Some("");
@@ -177,7 +168,8 @@ fn output_value(output: &Object) -> Value {
     }))
 }
 
-fn fault_of(template: usize, error: &minijinja::Error) -> TemplateFault {
+/// Returns the fault of a template, or of an expression, with a number.
+pub(crate) fn fault_of(template: usize, error: &minijinja::Error) -> TemplateFault {
     let described = match (error.kind(), error.detail()) {
         // Its source says that the text is too long.
         (ErrorKind::WriteFailure, _) => None,

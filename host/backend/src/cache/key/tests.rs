@@ -64,6 +64,8 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
         "{base_url: 'http://a/v1', model: m, think_tags: true}",
         "{base_url: 'http://a/v1', model: m, loglikelihood: echo}",
         "{base_url: 'http://a/v1', model: m, loglikelihood: prompt_logprobs}",
+        "{base_url: 'http://a/v1', model: m, chat_template: none}",
+        "{base_url: 'http://a/v1', model: m, text_start: '<s>'}",
         "{base_url: 'http://a/v1', model: m, omit_params: [top_p]}",
         "{base_url: 'http://a/v1', model: m, extra_body: {user: u}}",
         "{base_url: 'http://a/v1', model: m, headers: {X-RecordingMode: a}}",

@@ -5,11 +5,12 @@ use super::*;
 use gage_model_protocol::write_frame;
 #[cfg(unix)]
 use gage_recorded_messages::RecordedError as _;
+use std::path::Path;
 
 #[test]
 fn program_beside_this_one_comes_before_installed_ones() {
     let (prefix, on_path) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    let folders = program_folders(&prefix.path().join("bin/gage-host"));
+    let folders = gage_core::installation_folders_of(&prefix.path().join("bin/gage-host"));
     let found = || first_file(&folders, on_path.path().as_os_str());
     assert_eq!(found(), None);
     let (installed, beside) = (prefix.path().join("lib/gage-host"), prefix.path().join("bin"));

@@ -6,7 +6,7 @@ use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, Style};
 use gage_backend::{OpenOptions, Vocabulary};
-use gage_config::{BackendKind, Problems, Purpose};
+use gage_config::{BackendKind, DatasetSpec, FEW_SHOT_FIELD, Problems, Purpose};
 use gage_core::{OptionDisplay, Sample};
 use gage_data::{Preparation, PreparedSample, Rejection, stream};
 use gage_engine::{
@@ -14,6 +14,7 @@ use gage_engine::{
 };
 use gage_plugin::Registry;
 use gage_suite::LoadedSuite;
+use gage_template::ROW_KEY;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -167,8 +168,13 @@ fn preview_samples(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let datasets = super::datasets(arguments, false)?;
     for dataset in &datasets {
         let mut first = Vec::new();
-        let read = super::read(
+        // The added fields are shown as they are in the row.
+        let shows_row = !arguments.print.json && !added_fields(&dataset.planned.spec).is_empty();
+        let preparation = dataset.preparation();
+        let preparation = Preparation { keeps_row: preparation.keeps_row || shows_row, ..preparation };
+        let read = super::read_with(
             dataset,
+            &preparation,
             Some(arguments.max_samples.unwrap_or(DEFAULT_SAMPLES)),
             |sample| sample,
             |prepared| {
@@ -209,7 +215,11 @@ fn show(dataset: &LocatedDataset, prepared: &PreparedSample) -> anyhow::Result<(
     let style = Style::of_stdout();
     let id = &dataset.planned.spec.dataset_id;
     match &prepared.result {
-        Ok(sample) => show_sample(id, sample, dataset.planned.option_display, &style),
+        Ok(sample) => {
+            show_sample(id, sample, dataset.planned.option_display, &style)?;
+            show_added_fields(&dataset.planned.spec, sample, &style)?;
+            terminal::print_line("")
+        }
         Err(rejection) => show_rejection(id, prepared.index, rejection, &style),
     }
 }
@@ -254,5 +264,22 @@ fn show_sample(dataset: &str, sample: &Sample, display: OptionDisplay, style: &S
             field(name, &Value::Object(object.clone()).to_string(), Some(MAX_PREVIEW_LINES), style)?;
         }
     }
-    terminal::print_line("")
+    Ok(())
+}
+
+/// Returns the names of the fields that a dataset adds to its rows, except those of subsets.
+fn added_fields(spec: &DatasetSpec) -> Vec<&str> {
+    let examples = spec.few_shot.as_ref().map(|_| FEW_SHOT_FIELD);
+    spec.fields.iter().map(|field| field.name.as_str()).chain(examples).collect()
+}
+
+/// Prints the added fields of a row, which its Sample holds.
+fn show_added_fields(spec: &DatasetSpec, sample: &Sample, style: &Style) -> anyhow::Result<()> {
+    let row = sample.extra.get(ROW_KEY);
+    for name in added_fields(spec) {
+        if let Some(value) = row.and_then(|row| row.get(name)) {
+            field("field", &format!("{name} = {value}"), Some(MAX_PREVIEW_LINES), style)?;
+        }
+    }
+    Ok(())
 }

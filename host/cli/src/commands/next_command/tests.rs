@@ -180,7 +180,7 @@ fn each_error_of_a_run_has_a_next_command() {
 #[test]
 fn a_sharded_run_has_a_next_command() {
     use MergeState::{Merged, NotMerged, Outdated, Partial, Running};
-    use ShardState::{Done, NotStarted, Stopped, Unreadable};
+    use ShardState::{Deleted, Done, NotStarted, Stopped, Unreadable};
     let shard = |number: usize, state: ShardState| ShardStatus {
         number: number as u64 + 1,
         state,
@@ -201,6 +201,8 @@ fn a_sharded_run_has_a_next_command() {
         ([NotStarted, Stopped], NotMerged, true, Some("gage-host run SUITE --run-id r --shard 2/2")),
         ([Done, NotStarted], Partial, false, Some("gage-host run SUITE --run-id r --shard 2/2")),
         ([Done, Unreadable], NotMerged, false, None),
+        ([Done, Deleted], Merged, false, None),
+        ([Done, Deleted], Outdated, false, None),
     ] {
         let shards = states.into_iter().enumerate().map(|(number, state)| shard(number, state)).collect();
         let (run_id, models) = ("r".to_owned(), Vec::new());

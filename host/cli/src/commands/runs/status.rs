@@ -6,8 +6,8 @@ use crate::arguments::RunsStatusArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_record::{
-    RecordError, RunFolder, ShardRow, ShardState, ShardStatus, ShardedRun, ShardedRunFollower, has_shards,
-    unix_milliseconds,
+    Manifest, RecordError, RunFolder, ShardRow, ShardState, ShardStatus, ShardedRun, ShardedRunFollower,
+    has_shards, unix_milliseconds,
 };
 use gage_storage::ObjectUrl;
 use serde_json::json;
@@ -49,6 +49,10 @@ pub(super) fn execute(arguments: &RunsStatusArguments) -> anyhow::Result<ExitCod
     let folder = merge::sharded_folder(run, output_dir);
     if !has_shards(&folder) {
         let folder = setup::run_folder(run, output_dir);
+        // All folders of its shards may be deleted.
+        if Manifest::read(&folder).is_ok_and(|manifest| !manifest.shards.is_empty()) {
+            return show(&folder, arguments.json);
+        }
         if RunFolder::has_manifest(&folder) {
             let message = format!("{} is a run without shards", folder.display());
             let help =

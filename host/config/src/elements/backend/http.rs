@@ -8,7 +8,7 @@ mod protocol;
 
 pub use key::{ApiKey, Header, KeyError, KeySource};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
-pub use protocol::{HttpKind, LikelihoodSource, OpenAiOptions, TokenLimitName};
+pub use protocol::{HttpKind, LikelihoodSource, OpenAiOptions, ServerTemplate, TokenLimitName};
 
 use crate::elements::sampling;
 use crate::mapping_reader::MappingReader;

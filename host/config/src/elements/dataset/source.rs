@@ -57,6 +57,40 @@ pub struct FilesSpec {
     pub records: Option<String>,
 }
 
+/// The subsets of a dataset on a hub, which are its configurations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HubSubsets {
+    /// The only one, or the default one.
+    Default,
+    /// One of several.
+    One(String),
+    /// A list of different ones, which are read in this order. Each row gets a field with the name of its subset.
+    List(Vec<String>),
+}
+
+impl HubSubsets {
+    /// Returns the names of the subsets; `None` stands for the default one.
+    pub fn names(&self) -> Vec<Option<&str>> {
+        match self {
+            HubSubsets::Default => vec![None],
+            HubSubsets::One(name) => vec![Some(name)],
+            HubSubsets::List(names) => names.iter().map(|name| Some(name.as_str())).collect(),
+        }
+    }
+
+    /// Returns the text shown in messages.
+    fn shown(&self) -> Option<String> {
+        match self {
+            HubSubsets::Default => None,
+            HubSubsets::One(name) => Some(name.clone()),
+            HubSubsets::List(names) => match names.as_slice() {
+                [name] => Some(name.clone()),
+                _ => Some(format!("{} subsets", names.len())),
+            },
+        }
+    }
+}
+
 /// A dataset on a hub with Hugging Face's API.
 #[derive(Clone, Debug)]
 pub struct HubSpec {
@@ -64,8 +98,8 @@ pub struct HubSpec {
     pub hub_id: String,
     /// A branch, a tag or a commit; default `main`.
     pub revision: String,
-    /// One of the dataset's configurations; required if it has several.
-    pub subset: Option<String>,
+    /// The subsets that are read.
+    pub subsets: HubSubsets,
     /// The split, such as `test`; required if the dataset has several.
     pub split: Option<String>,
     /// Patterns of file names, in place of `subset` and `split`.
@@ -82,8 +116,9 @@ impl HubSpec {
     /// Returns the text shown in messages, such as `owner/name (subset, split test)`.
     pub fn shown(&self) -> String {
         let split = self.split.as_ref().map(|split| format!("split {split}"));
+        let subsets = self.subsets.shown();
         let parts: Vec<&str> =
-            self.subset.iter().chain(&split).chain(&self.data_files).map(String::as_str).collect();
+            subsets.iter().chain(&split).chain(&self.data_files).map(String::as_str).collect();
         match parts.is_empty() {
             true => self.hub_id.clone(),
             false => format!("{} ({})", self.hub_id, parts.join(", ")),
@@ -153,11 +188,7 @@ fn read_files(
     table: &mut MappingReader<'_>,
     problems: &mut Problems,
 ) -> Option<FilesSpec> {
-    let node = table.required("path", problems)?;
-    let paths = table.texts("path", problems)?;
-    if paths.is_empty() || paths.iter().any(|path| path.trim().is_empty()) {
-        problems.error(node.span, &table.path_of("path"), "`path` is empty");
-    }
+    let (paths, shown) = read_paths(table, problems)?;
     let has_columns = matches!(format, FileFormat::Csv | FileFormat::Tsv);
     let columns = has_columns.then(|| table.texts("columns", problems)).flatten();
     if let Some(node) = table.get("columns").filter(|_| columns.as_ref().is_some_and(Vec::is_empty)) {
@@ -166,6 +197,19 @@ fn read_files(
             .help("name each column of the file, or leave `columns` out if its first line names them");
     }
     let records = (format == FileFormat::Json).then(|| table.text("records", problems)).flatten();
+    Some(FilesSpec { format, paths, shown, columns, records })
+}
+
+/// Reads `path`: one or several files. Returns their paths, and the paths as they may be recorded.
+pub(super) fn read_paths(
+    table: &mut MappingReader<'_>,
+    problems: &mut Problems,
+) -> Option<(Vec<PathBuf>, Vec<String>)> {
+    let node = table.required("path", problems)?;
+    let paths = table.texts("path", problems)?;
+    if paths.is_empty() || paths.iter().any(|path| path.trim().is_empty()) {
+        problems.error(node.span, &table.path_of("path"), "`path` is empty");
+    }
     let public = table.to_public_json();
     let spelled = |place: usize| match &public["path"] {
         Value::Array(items) => items.get(place)?.as_str(),
@@ -182,7 +226,7 @@ fn read_files(
     for (path, item) in paths.iter().zip(items) {
         problems.add_resource(item.span, &table.path_of("path"), ResourceKind::File(path.clone()));
     }
-    Some(FilesSpec { format, paths, shown, columns, records })
+    Some((paths, shown))
 }
 
 fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<HubSpec> {
@@ -210,9 +254,10 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
         table.error("endpoint", message, problems).help(help);
     }
     let revision = table.text("revision", problems).unwrap_or_else(|| "main".to_owned());
-    let (subset, split) = (table.text("subset", problems), table.text("split", problems));
+    let (subsets, split) = (read_subsets(table, problems), table.text("split", problems));
     let data_files = table.texts("data_files", problems).unwrap_or_default();
-    if let Some(node) = table.get("data_files").filter(|_| subset.is_some() || split.is_some()) {
+    let has_choice = subsets != HubSubsets::Default || split.is_some();
+    if let Some(node) = table.get("data_files").filter(|_| has_choice) {
         let message = "`data_files` takes the place of `subset` and `split`; give one or the other";
         problems.error(node.span, &table.path_of("data_files"), message);
     }
@@ -225,13 +270,29 @@ fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Hu
     Some(HubSpec {
         hub_id,
         revision,
-        subset,
+        subsets,
         split,
         data_files,
         endpoint: endpoint.trim_end_matches('/').to_owned(),
         token: token.map(|token| SecretString::new("token", &token)),
         offline,
     })
+}
+
+/// Reads `subset`: a name, or a list of different names.
+fn read_subsets(table: &mut MappingReader<'_>, problems: &mut Problems) -> HubSubsets {
+    if table.get("subset").is_none_or(|node| node.as_list().is_none()) {
+        return table.text("subset", problems).map_or(HubSubsets::Default, HubSubsets::One);
+    }
+    let names = table.texts("subset", problems).unwrap_or_default();
+    if names.is_empty() {
+        table.error("subset", "`subset` is an empty list", problems).help("name at least one subset");
+    }
+    let is_repeated = |place: usize, name: &String| names.iter().take(place).any(|before| before == name);
+    if let Some((_, name)) = names.iter().enumerate().find(|(place, name)| is_repeated(*place, name)) {
+        table.error("subset", format!("`subset` has `{name}` twice"), problems).help("each must be unique");
+    }
+    HubSubsets::List(names)
 }
 
 /// Reads the path of a file or a folder, in which a leading `~` is the user's home folder.

@@ -118,11 +118,18 @@ impl JudgeResult {
     }
 }
 
-/// Returns the view of a sample and its answer for a judge component.
+/// Returns the view of a sample and its answer for a judge component. The Sample holds the output of support steps, if
+/// there is one.
 fn case_of(result: &SampleResult) -> JudgeCase {
+    let mut sample = result.sample.value();
+    if !result.support_output.is_null()
+        && let Value::Object(keys) = sample.to_mut()
+    {
+        keys.insert("support_output".to_owned(), result.support_output.clone());
+    }
     JudgeCase {
         sample_id: result.sample_id.clone(),
-        sample: result.sample.value().to_string(),
+        sample: sample.to_string(),
         model_output: Value::Object(output_for_judges(result)).to_string(),
     }
 }

@@ -8,6 +8,7 @@ use super::DamageKind;
 use super::content::SegmentContent;
 use super::segment_repair::SegmentRepair;
 use super::segment_scan::SegmentScan;
+use crate::JournalId;
 use crate::{RecordError, RunFolder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,14 +55,14 @@ pub(crate) fn inspect(folder: &RunFolder, facts: JournalFacts) -> Result<Journal
     let sources = segment_sources(folder.path(), last_segment)?;
     let (mut written, mut missing) = (0, 0);
     for path in sources.iter().flatten() {
-        let scan = SegmentScan::of(path, &SegmentContent::read(path)?, folder.run_id())?;
+        let scan = SegmentScan::of(path, &SegmentContent::read(path)?, folder.journal_id())?;
         written += scan.written_lines();
         missing += scan.missing_lines();
     }
     let missing_from_ends = missing_before.unwrap_or(recorded.unwrap_or(0).saturating_sub(written));
     let missing_lines = missing + missing_from_ends;
     let mut inspector = Inspector {
-        run_id: folder.run_id(),
+        journal_id: folder.journal_id(),
         tracker: AnswerTracker::default(),
         // An interrupted repair has taken this into account, and segments that it wrote are not sealed.
         may_lack_ends: missing_before.is_none() && missing_from_ends > 0,
@@ -94,15 +95,15 @@ fn segment_sources(folder: &Path, last_segment: u64) -> Result<Vec<Option<PathBu
 }
 
 /// Inspects one segment after another.
-struct Inspector<'a> {
-    run_id: &'a str,
+struct Inspector {
+    journal_id: JournalId,
     tracker: AnswerTracker,
     /// True if lines may be missing from the end of any segment that is not sealed.
     may_lack_ends: bool,
     inspection: JournalInspection,
 }
 
-impl Inspector<'_> {
+impl Inspector {
     fn add_missing(&mut self, number: u64) {
         self.tracker.note_loss();
         self.inspection.missing_segments.push(segment_name(number));
@@ -112,7 +113,7 @@ impl Inspector<'_> {
 
     fn add(&mut self, path: PathBuf, number: u64) -> Result<(), RecordError> {
         let content = SegmentContent::read(&path)?;
-        let mut scan = SegmentScan::of(&path, &content, self.run_id)?;
+        let mut scan = SegmentScan::of(&path, &content, self.journal_id)?;
         let is_clean = scan.is_clean();
         let records = std::mem::take(&mut scan.records);
         let mut kept = Vec::with_capacity(records.len());

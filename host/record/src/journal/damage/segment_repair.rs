@@ -83,10 +83,10 @@ impl SegmentRepair {
     /// If the file system refuses, or the segment has changed since it was inspected.
     pub(crate) fn rewrite(&self, folder: &RunFolder) -> Result<(), RecordError> {
         let content = self.source.as_deref().map(SegmentContent::read).transpose()?.unwrap_or_default();
-        let seed = ChecksumSeed::of_run(folder.run_id());
+        let seed = ChecksumSeed::of_journal(folder.journal_id());
         let mut file = AtomicFile::create(&folder.path_of(JOURNAL_FOLDER), &segment_name(self.number))?;
         let mut header = Vec::new();
-        line::encode(&Header::new(folder.run_id()), None, ChecksumSeed::NONE, &mut header)
+        line::encode(&Header::of(folder), None, ChecksumSeed::NONE, &mut header)
             .and_then(|()| file.write_all(&header))
             .map_err(|source| RecordError::io("write", file.path(), source))?;
         for (range, number) in self.kept.iter().zip(2_u64..) {

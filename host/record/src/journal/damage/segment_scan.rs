@@ -6,6 +6,7 @@ use super::super::members::sample_of;
 use super::super::{Header, segment_names};
 use super::content::{ContentHole, SegmentContent};
 use super::{DamageKind, DamagedLine, DamagedSample};
+use crate::JournalId;
 use crate::RecordError;
 use crate::run_files::MAX_LINE_BYTES;
 use std::ops::Range;
@@ -65,9 +66,9 @@ impl SegmentScan {
     pub(super) fn of(
         path: &Path,
         content: &SegmentContent,
-        run_id: &str,
+        journal_id: JournalId,
     ) -> Result<SegmentScan, RecordError> {
-        let mut scanner = LineScanner::new(path, content, run_id);
+        let mut scanner = LineScanner::new(path, content, journal_id);
         let mut start = 0;
         for (number, hole) in content.holes.iter().enumerate() {
             scanner.add_lines(start..hole.position)?;
@@ -131,7 +132,7 @@ impl SegmentScan {
 /// Reads the lines of a journal file one after another.
 struct LineScanner<'a> {
     path: &'a Path,
-    run_id: &'a str,
+    journal_id: JournalId,
     seed: ChecksumSeed,
     content: &'a [u8],
     scan: SegmentScan,
@@ -146,7 +147,7 @@ enum LineContent {
 }
 
 impl<'a> LineScanner<'a> {
-    fn new(path: &'a Path, content: &'a SegmentContent, run_id: &'a str) -> LineScanner<'a> {
+    fn new(path: &'a Path, content: &'a SegmentContent, journal_id: JournalId) -> LineScanner<'a> {
         let scan = SegmentScan {
             name: segment_names::file_name(path),
             records: Vec::new(),
@@ -156,7 +157,8 @@ impl<'a> LineScanner<'a> {
             has_header: false,
             ends_damaged: false,
         };
-        LineScanner { path, run_id, seed: ChecksumSeed::of_run(run_id), content: &content.bytes, scan }
+        let seed = ChecksumSeed::of_journal(journal_id);
+        LineScanner { path, journal_id, seed, content: &content.bytes, scan }
     }
 
     /// Adds the lines of a part of the content. The part may begin and end within a line.
@@ -200,7 +202,7 @@ impl<'a> LineScanner<'a> {
         let Ok(json) = line::decode(bytes, ChecksumSeed::NONE) else {
             return Ok(LineContent::Damage(kind_of(bytes)));
         };
-        match Header::check(self.path, json, self.run_id) {
+        match Header::check(self.path, json, self.journal_id) {
             Ok(()) => Ok(LineContent::Header),
             Err(error @ RecordError::NewerFormat { .. }) => Err(error),
             Err(_) => Ok(LineContent::Damage(DamageKind::Header)),

@@ -137,8 +137,8 @@ fn answers_become_choices() {
 
 #[test]
 fn options_that_cannot_be_read_are_errors() {
-    let thirty: Vec<String> = (0..30).map(|number| format!("o{number}")).collect();
-    for choices in [json!(thirty), json!(["x", null]), json!(["x", ["y"]]), json!("['x' 'y']")] {
+    let too_many: Vec<String> = (0..703).map(|number| format!("o{number}")).collect();
+    for choices in [json!(too_many), json!(["x", null]), json!(["x", ["y"]]), json!("['x' 'y']")] {
         let row = json!({ "question": "q", "choices": choices, "answer": "x" });
         let error = convert::<DefaultRows>(json!({}), row).err();
         assert_eq!(error.and_then(|error| error.pointer).as_deref(), Some("/choices"), "{choices}");

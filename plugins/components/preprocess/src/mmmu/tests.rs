@@ -41,6 +41,23 @@ fn images_stand_in_their_places() {
 }
 
 #[test]
+fn options_and_blanks_are_as_they_are_asked_for() {
+    let params = json!({ "option_format": "parentheses", "trim": false });
+    let row = row("Given <image 1> <image 2>, which?", json!(["a", "b"]), json!("B"));
+    let sample = convert::<Mmmu>(params, row).unwrap_or_default();
+    assert_eq!(
+        shown(&sample),
+        [
+            "Given ",
+            "data:image/png;base64,AA==",
+            " ",
+            "b.png",
+            ", which?\n\n(A) a\n(B) b\n\nAnswer with the letter of the correct option only.",
+        ]
+    );
+}
+
+#[test]
 fn images_without_places() {
     let sample = convert::<Mmmu>(json!({}), row("Which?", json!(["a", "b"]), json!("a"))).unwrap_or_default();
     assert_eq!(shown(&sample)[..2], ["data:image/png;base64,AA==", "b.png"]);

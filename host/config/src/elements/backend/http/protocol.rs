@@ -58,6 +58,17 @@ pub enum LikelihoodSource {
     PromptLogprobs,
 }
 
+/// Chat template of the conversations of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum ServerTemplate {
+    /// The template of the server.
+    #[default]
+    Model,
+    /// No template: the text of the messages as it is, for base models.
+    None,
+}
+
 /// Name of the token limit in request bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
@@ -80,6 +91,10 @@ pub struct OpenAiOptions {
     pub think_tags: bool,
     /// Method that computes log-likelihoods of continuations; default none.
     pub loglikelihood: Option<LikelihoodSource>,
+    /// Text of the token before a whole text whose likelihood is measured; default empty.
+    pub text_start: Option<String>,
+    /// Chat template of conversations; default the server's own.
+    pub chat_template: ServerTemplate,
     /// Name of the token limit for conversations.
     pub token_limit: TokenLimitName,
     /// Sampling parameters that the server does not accept, by their names in the body.
@@ -105,6 +120,8 @@ impl OpenAiOptions {
             response_format: table.free_map("response_format", problems).map(Node::to_json),
             think_tags: table.boolean("think_tags", problems).unwrap_or(false),
             loglikelihood: table.variant("loglikelihood", problems),
+            text_start: table.text("text_start", problems),
+            chat_template: table.variant("chat_template", problems).unwrap_or_default(),
             token_limit: table.variant("max_tokens_name", problems).unwrap_or_default(),
             omit_params: read_omitted(table, problems),
         }

@@ -1,0 +1,211 @@
+//! Samples of a log: each becomes a row and an answer.
+
+use super::InspectLogError;
+use super::content::{attach, message, text_of};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Maximum size of all rows and answers of a log, which are kept in memory.
+const MAX_KEPT_BYTES: u64 = 1 << 30;
+
+/// A sample of a log.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct LogSample {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    epoch: Option<u64>,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    choices: Option<Vec<String>>,
+    #[serde(default)]
+    target: Value,
+    #[serde(default)]
+    messages: Vec<Value>,
+    #[serde(default)]
+    output: Value,
+    #[serde(default)]
+    scores: Option<BTreeMap<String, Value>>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(default)]
+    attachments: Option<Map<String, Value>>,
+}
+
+/// The converted samples of a log.
+#[derive(Default)]
+pub(super) struct SampleConversion {
+    /// The rows by epoch, in the order of the log.
+    rows: Vec<(u64, String)>,
+    /// The answers, as JSON Lines.
+    pub(super) answers: String,
+    /// The scores: name of the scorer, and of the value if it has several.
+    pub(super) scores: BTreeSet<String>,
+    /// Names of scorers with values that are not numbers.
+    pub(super) not_numbers: BTreeSet<String>,
+    /// Size of the rows and answers.
+    kept_bytes: u64,
+    /// Number of samples that ended with an error.
+    pub(super) errors: usize,
+    /// True if a sample was asked more than once.
+    pub(super) has_epochs: bool,
+    /// True if the model was asked several times about a sample, for example by an agent.
+    pub(super) has_turns: bool,
+    /// True if samples have options.
+    pub(super) has_choices: bool,
+}
+
+impl SampleConversion {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the rows as JSON Lines, epoch by epoch.
+    pub(super) fn rows(&mut self) -> String {
+        self.rows.sort_by_key(|(epoch, _)| *epoch);
+        self.rows.iter().map(|(_, line)| format!("{line}\n")).collect()
+    }
+
+    /// Converts a sample.
+    pub(super) fn add(&mut self, mut sample: LogSample) -> Result<(), InspectLogError> {
+        let attachments = sample.attachments.take().unwrap_or_default();
+        for value in [&mut sample.input, &mut sample.output, &mut sample.target] {
+            attach(value, &attachments);
+        }
+        sample.messages.iter_mut().for_each(|message| attach(message, &attachments));
+        let id = match &sample.id {
+            Value::String(id) if !id.is_empty() => id.clone(),
+            Value::Number(id) => id.to_string(),
+            _ => return Err(InspectLogError::NoId),
+        };
+        let epoch = sample.epoch.unwrap_or(1);
+        self.has_epochs |= epoch > 1;
+        let row_id = if epoch > 1 { format!("{id}#{epoch}") } else { id.clone() };
+        let scores = self.scores_of(&sample);
+        let mut metadata = sample.metadata.take().unwrap_or_default();
+        metadata.insert("inspect".to_owned(), json!({"id": id, "epoch": epoch, "scores": scores}));
+        let mut row = json!({
+            "schema_version": "v1",
+            "id": row_id,
+            "messages": self.question(&sample),
+            "references": references(&sample.target),
+            "metadata": metadata,
+        });
+        if let Some(choices) = sample.choices.as_ref().filter(|choices| !choices.is_empty()) {
+            self.has_choices = true;
+            let options = choices.iter().zip('A'..='Z');
+            row["options"] =
+                options.map(|(content, id)| json!({"id": id.to_string(), "content": content})).collect();
+        }
+        let row = row.to_string();
+        self.kept_bytes += row.len() as u64;
+        self.rows.push((epoch, row));
+        match answer(&sample) {
+            Some(answer) => {
+                let stop = &sample.output["choices"][0]["stop_reason"];
+                let line = json!({"id": row_id, "answer": answer, "finish_reason": stop});
+                let line = format!("{line}\n");
+                self.kept_bytes += line.len() as u64;
+                self.answers.push_str(&line);
+            }
+            None => self.errors += 1,
+        }
+        match self.kept_bytes > MAX_KEPT_BYTES {
+            true => {
+                let part = "rows of the log".to_owned();
+                Err(InspectLogError::TooLarge { part, max_bytes: MAX_KEPT_BYTES })
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the messages before the first answer of the model.
+    fn question(&mut self, sample: &LogSample) -> Vec<Value> {
+        let is_answer = |message: &&Value| message["role"] == "assistant" && message["source"] != "input";
+        self.has_turns |= sample.messages.iter().filter(is_answer).count() > 1;
+        let asked: Vec<Value> =
+            sample.messages.iter().take_while(|message| !is_answer(message)).map(message).collect();
+        if !asked.is_empty() {
+            return asked;
+        }
+        match &sample.input {
+            Value::Array(messages) => messages.iter().map(message).collect(),
+            input => vec![message(&json!({"role": "user", "content": input}))],
+        }
+    }
+
+    /// Returns the scores of a sample as numbers.
+    fn scores_of(&mut self, sample: &LogSample) -> Map<String, Value> {
+        let mut scores = Map::new();
+        for (name, score) in sample.scores.iter().flatten() {
+            let mut add = |name: String, value: &Value| match number_of(value) {
+                Some(number) => {
+                    self.scores.insert(name.clone());
+                    scores.insert(name, Value::from(number));
+                }
+                None if value.is_null() => {}
+                None => {
+                    self.not_numbers.insert(name);
+                }
+            };
+            match score.get("value") {
+                Some(Value::Object(values)) => {
+                    values.iter().for_each(|(key, value)| add(part_of(&format!("{name}-{key}")), value));
+                }
+                Some(value) => add(part_of(name), value),
+                None => {}
+            }
+        }
+        scores
+    }
+}
+
+/// Returns a name as one part of a field path.
+fn part_of(name: &str) -> String {
+    name.chars().map(|one| if one.is_alphanumeric() || "_-".contains(one) { one } else { '-' }).collect()
+}
+
+/// Returns the number of a value: `C` is 1, `P` is 0.5, `I` and `N` are 0.
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64().filter(|number| number.is_finite()),
+        Value::Bool(is_right) => Some(f64::from(u8::from(*is_right))),
+        Value::String(text) => match text.as_str() {
+            "C" => Some(1.0),
+            "P" => Some(0.5),
+            "I" | "N" => Some(0.0),
+            other => other.parse().ok().filter(|number: &f64| number.is_finite()),
+        },
+        _ => None,
+    }
+}
+
+fn references(target: &Value) -> Vec<Value> {
+    let reference = |text: &str| json!({"answer": [{"type": "text", "text": text}]});
+    match target {
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![reference(text)],
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).map(reference).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the answer of a sample. `None` if it ended with an error before there was one.
+fn answer(sample: &LogSample) -> Option<String> {
+    let choice = text_of(&sample.output["choices"][0]["message"]["content"]);
+    let text = choice.or_else(|| sample.output["completion"].as_str().map(str::to_owned));
+    let has_scores = sample.scores.as_ref().is_some_and(|scores| !scores.is_empty());
+    match text {
+        // A score may stand for something else than the text, such as the state of an agent.
+        text if has_scores => Some(text.unwrap_or_default()),
+        text => text.filter(|text| !text.is_empty() && sample.error.as_ref().is_none_or(Value::is_null)),
+    }
+}

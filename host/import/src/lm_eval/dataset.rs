@@ -1,0 +1,94 @@
+//! The dataset of a task: files, or a dataset of the hub.
+
+use super::task::Task;
+use crate::note::Notes;
+use crate::tree::{Mapping, Tree};
+
+/// Keys of `dataset_kwargs` that have no effect here.
+const DROPPED_KWARGS: [&str; 4] = ["trust_remote_code", "streaming", "num_proc", "keep_in_memory"];
+
+/// Returns the entry of `datasets`, without a preprocessor.
+pub(super) fn convert(task: &Task, notes: &mut Notes) -> Mapping {
+    let mut dataset = Mapping::default();
+    dataset.set("dataset_id", Tree::text(task.id.clone()));
+    let path = task.dataset();
+    let split = ["test_split", "validation_split", "training_split"];
+    let split = split.iter().find_map(|key| task.text_of(key)).unwrap_or_default();
+    let empty = Mapping::default();
+    let kwargs = task.get("dataset_kwargs").and_then(Tree::as_map).unwrap_or(&empty);
+    let mut params = Mapping::default();
+    let files = kwargs.get("data_files").map(|files| files_of(files, &split)).unwrap_or_default();
+    let loader = match path.as_str() {
+        "json" if kwargs.has("field") => "json",
+        "json" => "jsonl",
+        "csv" if kwargs.text("delimiter").or(kwargs.text("sep")) == Some("\t") => "tsv",
+        "csv" => "csv",
+        "parquet" => "parquet",
+        _ => "hf_hub",
+    };
+    dataset.set("loader", Tree::text(loader));
+    if loader == "hf_hub" {
+        hub(task, &path, &split, &files, &mut params, notes);
+        if let Some(revision) = kwargs.get("revision") {
+            params.set("revision", revision.clone());
+        }
+    } else {
+        if let Some(field) = kwargs.get("field") {
+            params.set("records", field.clone());
+        }
+        params.set("path", one_or_list(files));
+        if !params.has("path") {
+            let message = "the task names no file of the data".to_owned();
+            notes.needs_work(task.key("dataset_kwargs.data_files"), message, &mut params.comments);
+            params.set("path", Tree::text("rows.jsonl"));
+        }
+    }
+    let known = ["data_files", "data_dir", "field", "delimiter", "sep", "revision"];
+    for key in kwargs.keys().into_iter().filter(|key| !known.contains(&key.as_str())) {
+        let message = match DROPPED_KWARGS.contains(&key.as_str()) {
+            true => format!("`{key}` has no effect: rows are streamed, and no code of a dataset is run"),
+            false => format!("the argument `{key}` of the dataset has no counterpart"),
+        };
+        notes.dropped(task.key(&format!("dataset_kwargs.{key}")), message, &mut params.comments);
+    }
+    dataset.set("params", Tree::Map(params));
+    dataset
+}
+
+fn hub(task: &Task, path: &str, split: &str, files: &[String], params: &mut Mapping, notes: &mut Notes) {
+    params.set("hub_id", Tree::text(path));
+    if path.is_empty() {
+        let message = "the task names no dataset".to_owned();
+        notes
+            .needs_work(task.key("dataset_path"), message, params.comments_of("hub_id"))
+            .help("set `hub_id`, or another loader with `path`");
+    } else if !path.contains('/') {
+        let message = format!("the hub may know `{path}` by a longer name: `owner/{path}`");
+        notes.changed(task.key("dataset_path"), message, params.comments_of("hub_id"));
+    }
+    if let Some(subset) = task.text_of("dataset_name").filter(|_| files.is_empty()) {
+        params.set("subset", Tree::text(subset));
+    }
+    if files.is_empty() && !split.is_empty() {
+        params.set("split", Tree::text(split));
+    } else if !files.is_empty() {
+        params.set("data_files", one_or_list(files.to_vec()));
+    }
+}
+
+/// Returns the files of a split: a text, a list, or a mapping with these by split.
+fn files_of(files: &Tree, split: &str) -> Vec<String> {
+    match files {
+        Tree::List(items) => items.iter().map(Tree::plain_text).collect(),
+        Tree::Map(splits) => splits.get(split).map(|files| files_of(files, "")).unwrap_or_default(),
+        scalar => vec![scalar.plain_text()],
+    }
+}
+
+fn one_or_list(mut files: Vec<String>) -> Tree {
+    match files.len() {
+        0 => Tree::Scalar(serde_json::Value::Null),
+        1 => Tree::text(files.swap_remove(0)),
+        _ => Tree::List(files.into_iter().map(Tree::text).collect()),
+    }
+}

@@ -1,0 +1,104 @@
+//! A task of lm-evaluation-harness, with its keys.
+
+use super::files::FUNCTION;
+use crate::tree::{Mapping, Tree};
+
+/// A task with all its includes.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    /// Id of the task and of its dataset in the new suite.
+    pub(super) id: String,
+    map: Mapping,
+    /// Beginning of keys in notes: the name of the task if there are several.
+    prefix: String,
+}
+
+/// Kind of the requests of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OutputType {
+    MultipleChoice,
+    GenerateUntil,
+    Loglikelihood,
+    Rolling,
+}
+
+impl Task {
+    pub(super) fn new(map: Mapping, has_others: bool) -> Task {
+        let name = map.text("task").unwrap_or("task").to_owned();
+        let prefix = if has_others { format!("{name}.") } else { String::new() };
+        Task { id: id_of(&name), map, prefix }
+    }
+
+    /// Returns the path of a key in notes.
+    pub(super) fn key(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Tree> {
+        self.map.get(key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.map.keys()
+    }
+
+    /// Returns the text of a scalar.
+    pub(super) fn text_of(&self, key: &str) -> Option<String> {
+        self.get(key)
+            .filter(|value| matches!(value, Tree::Scalar(_) | Tree::Variable(_)))
+            .map(Tree::plain_text)
+    }
+
+    /// Returns a value for a message, shortened.
+    pub(super) fn shown(&self, key: &str) -> String {
+        self.get(key).map(Tree::shown).unwrap_or_default()
+    }
+
+    /// Returns the name of the function of Python at a key.
+    pub(super) fn function(&self, key: &str) -> Option<String> {
+        self.text_of(key)?.strip_prefix(FUNCTION).map(str::to_owned)
+    }
+
+    /// Returns a whole number.
+    pub(super) fn count_of(&self, key: &str) -> Option<u64> {
+        self.text_of(key)?.parse().ok()
+    }
+
+    pub(super) fn dataset(&self) -> String {
+        self.text_of("dataset_path").unwrap_or_default()
+    }
+
+    pub(super) fn output_type(&self) -> OutputType {
+        match self.text_of("output_type").as_deref() {
+            Some("multiple_choice") => OutputType::MultipleChoice,
+            Some("loglikelihood") => OutputType::Loglikelihood,
+            Some("loglikelihood_rolling") => OutputType::Rolling,
+            _ => OutputType::GenerateUntil,
+        }
+    }
+
+    /// Returns the entries of a list of mappings.
+    pub(super) fn entries_of(&self, key: &str) -> Vec<&Mapping> {
+        let items = self.get(key).and_then(Tree::as_list).unwrap_or_default();
+        items.iter().filter_map(Tree::as_map).collect()
+    }
+
+    /// Returns true if a metric removes everything before `####` from answers and references.
+    pub(super) fn removes_solution(&self) -> bool {
+        self.entries_of("metric_list").iter().any(|metric| {
+            let patterns = metric.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default();
+            patterns.iter().any(|pattern| pattern.plain_text().contains("####"))
+        })
+    }
+}
+
+/// Returns a name in the form of an id.
+pub(super) fn id_of(name: &str) -> String {
+    let id: String = name
+        .chars()
+        .map(|one| if one.is_ascii_alphanumeric() || "._-".contains(one) { one } else { '-' })
+        .take(128)
+        .collect();
+    let id = id.trim_start_matches(['.', '_', '-']);
+    if id.is_empty() { "task".to_owned() } else { id.to_owned() }
+}

@@ -1,0 +1,312 @@
+//! Assertions, which become metrics.
+
+use super::negated;
+use crate::note::Notes;
+use crate::python_name::{plugin_command, plugin_file};
+use crate::tree::{Mapping, Tree};
+use serde_json::Value;
+
+/// Kinds of assertions that a language model checks.
+const MODEL_GRADED: &[&str] = &[
+    "llm-rubric",
+    "model-graded-closedqa",
+    "model-graded-factuality",
+    "factuality",
+    "g-eval",
+    "answer-relevance",
+    "context-recall",
+    "context-relevance",
+    "context-faithfulness",
+];
+
+/// Kinds of assertions that have a counterpart, without `not-`.
+const KNOWN: &[&str] = &[
+    "equals",
+    "contains",
+    "icontains",
+    "contains-any",
+    "icontains-any",
+    "contains-all",
+    "icontains-all",
+    "regex",
+    "starts-with",
+    "similar",
+    "latency",
+    "cost",
+    "is-json",
+    "contains-json",
+    "javascript",
+    "python",
+    "rouge-n",
+    "bleu",
+    "webhook",
+    "levenshtein",
+    "word-count",
+    "is-refusal",
+];
+
+/// Returns true if a text is a kind of assertion, possibly with a threshold in brackets.
+pub(super) fn is_known(kind: &str) -> bool {
+    let kind = kind.split('(').next().unwrap_or(kind);
+    let kind = kind.strip_prefix("not-").unwrap_or(kind);
+    KNOWN.contains(&kind) || MODEL_GRADED.contains(&kind)
+}
+
+/// An assertion.
+#[derive(Clone, Debug)]
+pub(super) struct Check {
+    /// Its type without `not-`.
+    kind: String,
+    is_negated: bool,
+    /// Its name in the results of promptfoo.
+    name: Option<String>,
+    value: Tree,
+    threshold: Option<Value>,
+    /// True if it has a weight.
+    pub(super) has_weight: bool,
+}
+
+/// What a task needs besides the step `inference`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Need {
+    /// Vectors of answers and references.
+    Embedding,
+    /// A judge that reads what each row expects.
+    Judge,
+}
+
+/// A converted assertion.
+#[derive(Clone, Debug)]
+pub(super) struct Metric {
+    /// The entry of `metrics`.
+    pub(super) entry: Mapping,
+    /// What the row expects, with its key.
+    pub(super) expected: Option<(String, Tree)>,
+    pub(super) need: Option<Need>,
+}
+
+impl Check {
+    pub(super) fn of(assertion: &Mapping) -> Check {
+        let kind = assertion.text("type").unwrap_or("equals");
+        let threshold = match assertion.get("threshold") {
+            Some(Tree::Scalar(value)) => Some(value.clone()),
+            _ => None,
+        };
+        Check {
+            kind: kind.strip_prefix("not-").unwrap_or(kind).to_owned(),
+            is_negated: kind.starts_with("not-"),
+            name: assertion.text("metric").map(str::to_owned),
+            value: assertion.get("value").cloned().unwrap_or(Tree::Scalar(Value::Null)),
+            threshold,
+            has_weight: assertion.has("weight"),
+        }
+    }
+
+    /// Replaces the variables in the value by those of a test.
+    pub(super) fn filled(&self, vars: &Mapping) -> Check {
+        Check { value: filled(&self.value, vars), ..self.clone() }
+    }
+
+    /// Returns the name of the metric.
+    fn id(&self) -> String {
+        let kind = if self.is_negated { format!("not-{}", self.kind) } else { self.kind.clone() };
+        let name = self.name.as_deref().unwrap_or(&kind);
+        name.chars()
+            .map(|one| if one.is_ascii_alphanumeric() || "_-".contains(one) { one } else { '-' })
+            .collect()
+    }
+
+    /// Returns true if both have the same name in results.
+    pub(super) fn has_name_of(&self, other: &Check) -> bool {
+        self.id() == other.id()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        match &self.value {
+            Tree::List(items) => items.iter().map(Tree::plain_text).collect(),
+            Tree::Map(_) => Vec::new(),
+            scalar => scalar.plain_text().split(',').map(|item| item.trim().to_owned()).collect(),
+        }
+    }
+
+    /// Converts the assertion. `number` counts those with the same name in a test. `None` if no metric takes its place;
+    /// `comments` then say why.
+    pub(super) fn metric(
+        &self,
+        number: usize,
+        notes: &mut Notes,
+        comments: &mut Vec<String>,
+    ) -> Option<Metric> {
+        let id = if number > 1 { format!("{}-{number}", self.id()) } else { self.id() };
+        let key = format!("assert.{}{}", if self.is_negated { "not-" } else { "" }, self.kind);
+        let ignores_case = self.kind.starts_with("icontains");
+        let text = self.value.plain_text();
+        let found = match (self.kind.as_str(), self.is_negated) {
+            ("cost", _) => {
+                let message = "there is no metric of cost: `pricing` and `budget: {max_cost: …}` limit it, and the \
+                               summary of a run has it";
+                notes.dropped(key, message.to_owned(), comments);
+                return None;
+            }
+            ("equals", false) => {
+                let params =
+                    [("case_sensitive", Value::from(true)), ("strip_whitespace", Value::from(false))];
+                self.expecting(&id, "exact_match", &params, self.reference())
+            }
+            ("equals", true) => pattern(&id, &format!(r"\A(?!{}\Z)", negated::escaped(&text)), false),
+            ("contains", false) => {
+                self.expecting(&id, "contains", &[("case_sensitive", Value::from(true))], Tree::text(text))
+            }
+            ("icontains", false) => self.expecting(&id, "contains", &[], Tree::text(text)),
+            ("contains-any", false) => {
+                let params = [("case_sensitive", Value::from(true)), ("any_reference", Value::from(true))];
+                self.expecting(&id, "contains", &params, list(self.texts()))
+            }
+            ("icontains-any", false) => {
+                let params = [("any_reference", Value::from(true))];
+                self.expecting(&id, "contains", &params, list(self.texts()))
+            }
+            ("contains-all" | "icontains-all", false) => {
+                pattern(&id, &negated::all(&self.texts()), ignores_case)
+            }
+            ("contains-all" | "icontains-all", true) => {
+                let all = negated::all(&self.texts());
+                pattern(&id, &format!(r"\A(?!{all})"), ignores_case)
+            }
+            ("contains" | "icontains", true) => {
+                pattern(&id, &negated::absent(&negated::escaped(&text)), ignores_case)
+            }
+            ("contains-any" | "icontains-any", true) => {
+                pattern(&id, &negated::absent(&negated::any(&self.texts())), ignores_case)
+            }
+            ("starts-with", false) => pattern(&id, &format!(r"\A{}", negated::escaped(&text)), false),
+            ("starts-with", true) => pattern(&id, &format!(r"\A(?!{})", negated::escaped(&text)), false),
+            ("regex", false) => pattern(&id, &text, false),
+            ("regex", true) => pattern(&id, &negated::absent(&text), false),
+            _ => self.other(&id, key, notes),
+        };
+        Some(found)
+    }
+
+    /// Converts an assertion that is not about a text of the answer, or has no counterpart.
+    fn other(&self, id: &str, key: String, notes: &mut Notes) -> Metric {
+        let threshold: Vec<(&str, Value)> =
+            self.threshold.iter().map(|threshold| ("threshold", threshold.clone())).collect();
+        match self.kind.as_str() {
+            "similar" if !self.is_negated => {
+                let metric = self.expecting(id, "semantic_similarity", &threshold, self.reference());
+                let mut entry = metric.entry;
+                // The step `embed` names the reference.
+                remove_param(&mut entry, "label_field");
+                Metric { entry, need: Some(Need::Embedding), ..metric }
+            }
+            graded if MODEL_GRADED.contains(&graded) && !self.is_negated => self.graded(id, key, notes),
+            "rouge-n" if !self.is_negated => {
+                self.expecting(id, "reference_rouge", &threshold, self.reference())
+            }
+            "bleu" if !self.is_negated => {
+                let percent = self.threshold.as_ref().and_then(Value::as_f64).map(|share| share * 100.0);
+                let params: Vec<(&str, Value)> =
+                    percent.into_iter().map(|percent| ("threshold", Value::from(percent))).collect();
+                self.expecting(id, "bleu", &params, self.reference())
+            }
+            "latency" => {
+                let limit = self.threshold.as_ref().map(Value::to_string).unwrap_or_default();
+                let mut entry = metric(id, "latency", &[]);
+                let message =
+                    format!("the figure is the latency in ms; the limit of {limit} ms has no counterpart");
+                notes.changed(key, message, &mut entry.comments);
+                Metric { entry, expected: None, need: None }
+            }
+            kind => {
+                let name = if self.is_negated { format!("not-{kind}") } else { kind.to_owned() };
+                let mut entry = metric(id, &plugin_file(id), &[]);
+                let message = match kind {
+                    "javascript" | "python" | "webhook" | "ruby" => {
+                        format!("`{name}` runs code: {}", self.value.shown())
+                    }
+                    _ => format!("the assertion `{name}` has no counterpart"),
+                };
+                let help = format!("write it as a plugin: {}", plugin_command(id, "metric"));
+                notes.needs_work(key, message, &mut entry.comments).help(help);
+                Metric { entry, expected: None, need: None }
+            }
+        }
+    }
+
+    /// Converts an assertion that a model checks: the judge reads the criterion of the row.
+    fn graded(&self, id: &str, key: String, notes: &mut Notes) -> Metric {
+        let mut entry = match &self.threshold {
+            Some(threshold) => metric(id, "judge_score", &[("threshold", threshold.clone())]),
+            None => metric(id, "judge_score", &[]),
+        };
+        let message =
+            format!("`{}` becomes a judge that reads what the row expects: PASS or FAIL", self.kind);
+        notes.changed(key, message, &mut entry.comments);
+        let expected = Some(("criteria".to_owned(), Tree::text(self.value.plain_text())));
+        Metric { entry, expected, need: Some(Need::Judge) }
+    }
+
+    /// Returns a metric that compares with the value, which becomes a field of the row.
+    fn expecting(&self, id: &str, implementation: &str, params: &[(&str, Value)], value: Tree) -> Metric {
+        let mut params = params.to_vec();
+        params.push(("label_field", Value::from(format!("metadata.expected.{id}"))));
+        let entry = metric(id, implementation, &params);
+        Metric { entry, expected: Some((id.to_owned(), value)), need: None }
+    }
+
+    fn reference(&self) -> Tree {
+        match &self.value {
+            Tree::Scalar(Value::String(_)) | Tree::List(_) => self.value.clone(),
+            other => Tree::text(other.plain_text()),
+        }
+    }
+}
+
+fn list(texts: Vec<String>) -> Tree {
+    Tree::List(texts.into_iter().map(Tree::text).collect())
+}
+
+fn pattern(id: &str, pattern: &str, ignores_case: bool) -> Metric {
+    let params = [("pattern", Value::from(pattern)), ("ignore_case", Value::from(ignores_case))];
+    Metric { entry: metric(id, "regex_match", &params), expected: None, need: None }
+}
+
+fn metric(id: &str, implementation: &str, params: &[(&str, Value)]) -> Mapping {
+    let mut metric = Mapping::default();
+    metric.set("metric_id", Tree::text(id));
+    if id != implementation {
+        metric.set("implementation", Tree::text(implementation));
+    }
+    if !params.is_empty() {
+        let mut mapping = Mapping::default();
+        params.iter().for_each(|(key, value)| mapping.set(key, Tree::Scalar(value.clone())));
+        metric.set("params", Tree::Map(mapping));
+    }
+    metric
+}
+
+fn remove_param(entry: &mut Mapping, name: &str) {
+    let Some(Tree::Map(params)) = entry.get_mut("params") else { return };
+    params.remove(name);
+    if params.entries.is_empty() {
+        entry.remove("params");
+    }
+}
+
+/// Replaces `{{ name }}` by the value of a variable.
+fn filled(value: &Tree, vars: &Mapping) -> Tree {
+    match value {
+        Tree::List(items) => Tree::List(items.iter().map(|item| filled(item, vars)).collect()),
+        Tree::Scalar(Value::String(text)) if text.contains("{{") => {
+            let mut text = text.clone();
+            for var in &vars.entries {
+                for spelling in [format!("{{{{{}}}}}", var.key), format!("{{{{ {} }}}}", var.key)] {
+                    text = text.replace(&spelling, &var.value.plain_text());
+                }
+            }
+            Tree::text(text)
+        }
+        other => other.clone(),
+    }
+}

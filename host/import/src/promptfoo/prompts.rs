@@ -1,0 +1,175 @@
+//! Prompts of a configuration: texts, files and chats.
+
+use super::tests::FILE;
+use crate::note::Notes;
+use crate::source_folder::SourceFolder;
+use crate::tree::{Mapping, Tree};
+use gage_config::{Problems, parse_document};
+use serde_json::Value;
+
+/// Text between the prompts of a file.
+const SEPARATOR: &str = "\n---\n";
+
+/// Returns the entries of `prompts`, each with its id.
+pub(super) fn convert(config: &Mapping, folder: &dyn SourceFolder, notes: &mut Notes) -> Vec<Mapping> {
+    let items = match config.get("prompts") {
+        Some(Tree::List(items)) => items.clone(),
+        Some(other) => vec![other.clone()],
+        None => Vec::new(),
+    };
+    let mut reader = Reader { folder, notes };
+    let mut prompts = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        for mut prompt in reader.prompts_of(item, &format!("prompts[{place}]")) {
+            let label = prompt.remove("label").map(|label| label.plain_text());
+            let id = label.map_or_else(|| format!("prompt-{}", prompts.len() + 1), |label| id_of(&label));
+            let is_taken = prompts.iter().any(|known: &Mapping| known.text("prompt_id") == Some(id.as_str()));
+            let id = if is_taken { format!("prompt-{}", prompts.len() + 1) } else { id };
+            prompt.set_first("prompt_id", Tree::text(id));
+            prompts.push(prompt);
+        }
+    }
+    prompts
+}
+
+/// Returns a label in the form of an id.
+fn id_of(label: &str) -> String {
+    let id: String = label
+        .chars()
+        .map(|one| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let id: String = id.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    let id: String = id.chars().take(40).collect();
+    if id.is_empty() { "prompt".to_owned() } else { id }
+}
+
+struct Reader<'r> {
+    folder: &'r dyn SourceFolder,
+    notes: &'r mut Notes,
+}
+
+impl Reader<'_> {
+    fn prompts_of(&mut self, item: &Tree, key: &str) -> Vec<Mapping> {
+        match item {
+            Tree::Map(map) => {
+                let text = ["raw", "id", "prompt"].iter().find_map(|key| map.text(key)).unwrap_or_default();
+                let mut prompts = self.prompts_of(&Tree::text(text), key);
+                if let ([only], Some(label)) = (prompts.as_mut_slice(), map.text("label")) {
+                    only.set("label", Tree::text(label));
+                }
+                prompts
+            }
+            other => {
+                let text = other.plain_text();
+                match text.strip_prefix(FILE) {
+                    Some(path) => self.file(path, key),
+                    None if is_path(&text) => self.file(&text, key),
+                    None => vec![prompt_of(&text)],
+                }
+            }
+        }
+    }
+
+    fn file(&mut self, path: &str, key: &str) -> Vec<Mapping> {
+        let missing = |message: String, notes: &mut Notes| {
+            let mut prompt = prompt_of("{{ question }}");
+            notes
+                .needs_work(key.to_owned(), message, &mut prompt.comments)
+                .help("write the text of the prompt as `template`");
+            vec![prompt]
+        };
+        // A function of the file may follow its name.
+        let file = path.split(':').next().unwrap_or(path);
+        if [".js", ".cjs", ".mjs", ".ts", ".py"].iter().any(|end| file.ends_with(end)) {
+            return missing(format!("the prompt is made by the code of `{path}`"), self.notes);
+        }
+        match self.folder.read(path) {
+            Ok(text) if path.ends_with(".txt") || path.ends_with(".md") => {
+                let parts = text.split(SEPARATOR).map(|part| part.trim_end_matches('\n').to_owned());
+                parts.filter(|part| !part.trim().is_empty()).map(|part| prompt_of(&part)).collect()
+            }
+            Ok(text) => vec![prompt_of(text.trim_end_matches('\n'))],
+            Err(reason) => missing(format!("cannot read the prompt `{path}`: {reason}"), self.notes),
+        }
+    }
+}
+
+/// Returns true if a text is the name of a file, not a prompt.
+fn is_path(text: &str) -> bool {
+    let ends = [".txt", ".md", ".json", ".yaml", ".yml", ".j2"];
+    !text.contains([' ', '\n', '{']) && ends.iter().any(|end| text.ends_with(end))
+}
+
+/// Returns the prompt of a text, which may be the messages of a chat as JSON or YAML.
+fn prompt_of(text: &str) -> Mapping {
+    let mut prompt = Mapping::default();
+    let is_chat = text.trim_start().starts_with(['[', '-']);
+    let messages = is_chat.then(|| messages_of(text)).flatten();
+    match messages {
+        Some(messages) => prompt.set("messages", Tree::List(messages)),
+        None => prompt.set("template", Tree::text(jinja(text))),
+    }
+    prompt
+}
+
+fn messages_of(text: &str) -> Option<Vec<Tree>> {
+    let mut problems = Problems::default();
+    let root = parse_document("prompt", text, None, &mut problems).filter(|_| !problems.has_errors())?;
+    let Tree::List(items) = Tree::of_foreign(&root) else { return None };
+    items
+        .iter()
+        .map(|item| {
+            let given = item.as_map()?;
+            let mut message = Mapping::default();
+            message.set("role", Tree::text(given.text("role")?));
+            let content = match given.get("content")? {
+                Tree::List(parts) => text_of_parts(parts)?,
+                text => text.as_text()?.to_owned(),
+            };
+            message.set("content", Tree::text(jinja(&content)));
+            Some(Tree::Map(message))
+        })
+        .collect()
+}
+
+/// Returns the text of parts; `None` if there are others, such as images.
+fn text_of_parts(parts: &[Tree]) -> Option<String> {
+    parts
+        .iter()
+        .map(|part| part.as_map()?.text("text").map(str::to_owned))
+        .collect::<Option<Vec<_>>>()
+        .map(|texts| texts.concat())
+}
+
+/// Changes what Nunjucks spells in another way than Jinja.
+fn jinja(text: &str) -> String {
+    text.replace("| dump", "| tojson").replace("|dump", "|tojson")
+}
+
+/// Returns the fields that prompts read, in their order.
+pub(super) fn fields_of(prompts: &[Mapping]) -> Vec<String> {
+    let mut fields = Vec::new();
+    for prompt in prompts {
+        let texts = prompt.get("messages").and_then(Tree::as_list).unwrap_or_default();
+        let messages = texts.iter().filter_map(|message| message.as_map()?.text("content"));
+        // The question is probably in the last message.
+        for text in prompt.text("template").into_iter().chain(messages.rev()) {
+            for field in crate::template_names::fields(text) {
+                if !fields.contains(&field) {
+                    fields.push(field);
+                }
+            }
+        }
+    }
+    fields
+}
+
+/// Returns a prompt in its shortest form.
+pub(super) fn short(mut prompt: Mapping) -> Tree {
+    prompt.remove("prompt_id");
+    match prompt.entries.as_slice() {
+        [only] if only.key == "template" && prompt.comments.is_empty() => only.value.clone(),
+        [] => Tree::Scalar(Value::Null),
+        _ => Tree::Map(prompt),
+    }
+}

@@ -1,0 +1,153 @@
+//! Names that a template of another program reads: each is a field of the row.
+
+use crate::template_tokens::{Token, WORDS, locals_of, tokens_of};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Returns the text between `{{` and `}}` if the template is a single expression.
+pub(crate) fn expression(template: &str) -> Option<&str> {
+    let inner = template.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+    (!inner.contains("{{") && !inner.contains("}}") && !inner.contains("{%")).then(|| inner.trim())
+}
+
+/// Returns true if a text is the name of a field: letters, digits and `_`.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphabetic() || first == '_')
+        && text.chars().all(|one| one.is_alphanumeric() || one == '_')
+}
+
+/// Returns the field path that an expression reads, such as `choices.text`, without methods that remove white space and
+/// filters that change the type.
+pub(crate) fn path_of(expression: &str) -> Option<String> {
+    const ENDS: [&str; 8] =
+        [".strip()", ".lstrip()", ".rstrip()", "|trim", "|int", "|string", "| trim", "| int"];
+    let mut text = expression.trim();
+    while let Some(shorter) = ENDS.iter().find_map(|end| text.strip_suffix(end)) {
+        text = shorter.trim_end();
+    }
+    let dotted = text.replace("[\"", ".").replace("['", ".").replace("\"]", "").replace("']", "");
+    let dotted = dotted.strip_prefix("doc.").unwrap_or(&dotted);
+    let mut parts = dotted.split('.');
+    let is_path = is_name(parts.next()?)
+        && parts
+            .all(|part| is_name(part) || !part.is_empty() && part.chars().all(|one| one.is_ascii_digit()));
+    is_path.then(|| dotted.to_owned())
+}
+
+/// Returns the first field that a template reads, with its members.
+pub(crate) fn first_field(template: &str) -> Option<String> {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    let first = (0..tokens.len()).find(|place| field_at(&tokens, *place, &locals).is_some())?;
+    let mut path = field_at(&tokens, first, &locals)?.to_owned();
+    let mut place = first + 1;
+    while let (Some((Token::Mark('.'), _)), Some((Token::Name(member), _))) =
+        (tokens.get(place), tokens.get(place + 1))
+        && !matches!(tokens.get(place + 2), Some((Token::Mark('('), _)))
+    {
+        path.push('.');
+        path.push_str(member);
+        place += 2;
+    }
+    Some(path)
+}
+
+/// Returns the fields that a template reads, without their members, in their order.
+pub(crate) fn fields(template: &str) -> Vec<String> {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    (0..tokens.len()).filter_map(|place| field_at(&tokens, place, &locals)).map(str::to_owned).collect()
+}
+
+/// Returns the first field whose items a template reads by their places, as in `choices[0]`.
+pub(crate) fn first_list(template: &str) -> Option<String> {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    (0..tokens.len()).find_map(|place| {
+        let name = field_at(&tokens, place, &locals)?;
+        let is_indexed = matches!(tokens.get(place + 1), Some((Token::Mark('['), _)))
+            && matches!(tokens.get(place + 2), Some((Token::Mark(digit), _)) if digit.is_ascii_digit());
+        let is_looped = place > 0 && matches!(tokens.get(place - 1), Some((Token::Name("in"), _)));
+        (is_indexed || is_looped).then(|| name.to_owned())
+    })
+}
+
+/// Puts a name before every field that a template reads: `question` becomes `example.question`.
+pub(crate) fn with_owner(template: &str, owner: &str) -> String {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    let mut text = String::with_capacity(template.len());
+    let mut copied = 0;
+    for place in 0..tokens.len() {
+        if field_at(&tokens, place, &locals).is_none() {
+            continue;
+        }
+        let start = tokens[place].1.start;
+        text.push_str(&template[copied..start]);
+        text.push_str(owner);
+        text.push('.');
+        copied = start;
+    }
+    text.push_str(&template[copied..]);
+    text
+}
+
+/// Returns the field that begins at a token: not a word of Jinja, a member, a filter, a function or a name of the template.
+fn field_at<'t>(
+    tokens: &[(Token<'t>, Range<usize>)],
+    place: usize,
+    locals: &BTreeSet<String>,
+) -> Option<&'t str> {
+    let (Token::Name(name), _) = tokens.get(place)? else { return None };
+    let before = place.checked_sub(1).and_then(|before| tokens.get(before)).map(|(token, _)| *token);
+    let next = tokens.get(place + 1).map(|(token, _)| *token);
+    let is_part = matches!(before, Some(Token::Mark('.' | '|') | Token::Name("is" | "filter")));
+    let is_other = matches!(next, Some(Token::Mark('('))) || WORDS.contains(name) || locals.contains(*name);
+    (!is_part && !is_other).then_some(*name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_templates_are_found() {
+        for (template, field, list, owned) in [
+            ("Q: {{question}}\nA:", Some("question"), None, "Q: {{e.question}}\nA:"),
+            ("{{ a.b.strip() }} {{ c }}", Some("a.b"), None, "{{ e.a.b.strip() }} {{ e.c }}"),
+            (
+                "{% for o in options %}{{ o }}{% endfor %}",
+                Some("options"),
+                Some("options"),
+                "{% for o in e.options %}{{ o }}{% endfor %}",
+            ),
+            (
+                "{{q}} {{choices[0]}} {{choices[1]|trim}}",
+                Some("q"),
+                Some("choices"),
+                "{{e.q}} {{e.choices[0]}} {{e.choices[1]|trim}}",
+            ),
+            ("{{ ['x', 'y'][label] }}", Some("label"), None, "{{ ['x', 'y'][e.label] }}"),
+            ("plain", None, None, "plain"),
+        ] {
+            assert_eq!(first_field(template).as_deref(), field, "{template}");
+            assert_eq!(first_list(template).as_deref(), list, "{template}");
+            assert_eq!(with_owner(template, "e"), owned, "{template}");
+        }
+    }
+
+    #[test]
+    fn expressions_are_paths_if_they_only_name() {
+        for (template, path) in [
+            ("{{ choices.text }}", Some("choices.text")),
+            ("{{doc['answer'].strip()}}", Some("answer")),
+            ("{{ label | int }}", Some("label")),
+            ("{{answers[0]}}", None),
+            ("{{ a + b }}", None),
+            ("{{a}} {{b}}", None),
+            ("a", None),
+        ] {
+            assert_eq!(expression(template).and_then(path_of).as_deref(), path, "{template}");
+        }
+    }
+}

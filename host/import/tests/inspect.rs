@@ -1,0 +1,177 @@
+//! Logs of Inspect, converted: suites, rows and answers, and errors of files that are no logs.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use gage_config::{Environment, load};
+use gage_import::{ANSWERS, Import, InspectLogError, NoteSeverity, ROWS, SUITE, import_inspect};
+use gage_recorded_messages::RecordedError as _;
+use serde_json::{Value, json};
+use std::io::{Cursor, Write as _};
+use std::path::Path;
+
+fn imported(file: &str) -> Import {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inspect").join(file);
+    let log = std::fs::read(path).expect("a log");
+    import_inspect(file, Cursor::new(log)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn text_of<'i>(import: &'i Import, name: &str) -> &'i str {
+    let found = import.files.iter().find(|(known, _)| known == name);
+    found.map_or_else(|| panic!("no {name}"), |(_, text)| text.as_str())
+}
+
+fn lines_of(import: &Import, name: &str) -> Vec<Value> {
+    text_of(import, name).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Returns a log with one sample, in JSON.
+fn log_with(sample: &Value) -> Vec<u8> {
+    json!({"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [sample]})
+        .to_string()
+        .into_bytes()
+}
+
+#[test]
+fn logs_become_suites() {
+    for file in ["sums.eval", "letters.eval", "sums.json"] {
+        let import = imported(file);
+        let name = format!("inspect_{}", file.replace('.', "_"));
+        insta::assert_snapshot!(name, format!("{}\n{SUITE}:\n{}", import.suite, text_of(&import, SUITE)));
+        for suite in [import.suite.as_str(), text_of(&import, SUITE)] {
+            let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+            let (_, problems) = load("new.yaml", suite, &[], &environment);
+            assert!(!problems.has_errors(), "{file}: {}\n{suite}", problems.render(false));
+        }
+    }
+}
+
+#[test]
+fn rows_have_scores_and_answers_their_ids() {
+    for (file, scorer, expected) in [
+        ("sums.eval", "match", vec![("a", 1.0, "4"), ("b", 0.0, "It is 8"), ("3", 1.0, "34")]),
+        ("sums.json", "includes", vec![("3", 1.0, "34"), ("a", 1.0, "4"), ("b", 1.0, "7")]),
+        (
+            "letters.eval",
+            "choice",
+            vec![
+                ("1", 1.0, "ANSWER: A"),
+                ("2", 0.0, "ANSWER: A"),
+                ("1#2", 1.0, "ANSWER: A"),
+                ("2#2", 0.0, "ANSWER: A"),
+            ],
+        ),
+    ] {
+        let import = imported(file);
+        let (rows, answers) = (lines_of(&import, ROWS), lines_of(&import, ANSWERS));
+        let answer_of =
+            |id: &Value| answers.iter().find(|answer| answer["id"] == *id).map(|one| &one["answer"]);
+        for ((id, score, answer), row) in expected.iter().zip(&rows) {
+            let found = (&row["id"], &row["metadata"]["inspect"]["scores"][scorer], answer_of(&row["id"]));
+            assert_eq!(found, (&json!(id), &json!(score), Some(&json!(answer))), "{file} {row}");
+        }
+        assert_eq!((rows.len(), answers.len()), (expected.len(), expected.len()), "{file}");
+    }
+}
+
+#[test]
+fn values_of_scorers_become_numbers() {
+    for (value, scores) in [
+        (json!("C"), json!({"s": 1.0})),
+        (json!("P"), json!({"s": 0.5})),
+        (json!("N"), json!({"s": 0.0})),
+        (json!(true), json!({"s": 1.0})),
+        (json!("0.25"), json!({"s": 0.25})),
+        (json!({"a": 1, "b.c": "I"}), json!({"s-a": 1.0, "s-b-c": 0.0})),
+        (json!("good"), json!({})),
+    ] {
+        let sample = json!({"id": 1, "input": "q", "target": "t", "scores": {"s": {"value": value}}});
+        let import = import_inspect("l.json", Cursor::new(log_with(&sample))).expect("a log");
+        assert_eq!(lines_of(&import, ROWS)[0]["metadata"]["inspect"]["scores"], scores, "{value}");
+        let is_noted = import.notes.iter().any(|note| note.message.contains("values that are not numbers"));
+        assert_eq!(is_noted, scores == json!({}), "{value}");
+    }
+}
+
+#[test]
+fn samples_with_errors_have_no_answer() {
+    let sample = json!({"id": "x", "input": "q", "target": "", "error": {"message": "gone"}, "scores": {}});
+    let import = import_inspect("l.json", Cursor::new(log_with(&sample))).expect("a log");
+    assert_eq!((lines_of(&import, ROWS).len(), lines_of(&import, ANSWERS).len()), (1, 0));
+    let message = "1 of 1 samples ended with an error in Inspect; they have no answer and no score";
+    let note = import.notes.iter().find(|note| note.message == message).expect("a note");
+    assert_eq!(note.severity, NoteSeverity::Dropped);
+}
+
+#[test]
+fn rows_have_the_messages_before_the_first_answer() {
+    let message = |role: &str, content: &str| json!({"role": role, "content": content});
+    let sample = json!({
+        "id": "x", "input": "attachment://long", "target": ["a", "b"], "choices": ["one", "two"],
+        "attachments": {"long": "a long question"},
+        "messages": [
+            message("system", "Be brief."), message("user", "attachment://long"), message("assistant", "calls a tool"),
+            message("tool", "result"), message("assistant", "done"),
+        ],
+        "output": {"choices": [{"message": message("assistant", "done"), "stop_reason": "max_tokens"}]},
+    });
+    let import = import_inspect("l.json", Cursor::new(log_with(&sample))).expect("a log");
+    let row = &lines_of(&import, ROWS)[0];
+    let texts: Vec<&Value> = (0..3).map(|place| &row["messages"][place]["content"][0]["text"]).collect();
+    assert_eq!(texts, [&json!("Be brief."), &json!("a long question"), &Value::Null]);
+    assert_eq!(row["options"][1], json!({"id": "B", "content": "two"}));
+    assert_eq!(row["references"][1]["answer"][0]["text"], "b");
+    let answer = json!({"id": "x", "answer": "done", "finish_reason": "max_tokens"});
+    assert_eq!(lines_of(&import, ANSWERS), [answer]);
+    assert!(import.notes.iter().any(|note| note.key == "samples.messages"), "{:#?}", import.notes);
+}
+
+/// Returns a zip archive with one file, packed in a way that this crate does not know.
+fn archive(name: &str, content: &[u8], method: u16) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut add = |parts: &[&[u8]]| parts.iter().for_each(|part| bytes.write_all(part).expect("in memory"));
+    let (size, length) = ((content.len() as u32).to_le_bytes(), (name.len() as u16).to_le_bytes());
+    let crc = crc_of(content).to_le_bytes();
+    let common: Vec<u8> =
+        [&[20, 0, 0, 0][..], &method.to_le_bytes(), &[0, 0, 0x21, 0], &crc, &size, &size, &length].concat();
+    add(&[b"PK\x03\x04", &common, &[0, 0], name.as_bytes(), content]);
+    let directory = (30 + name.len() + content.len()) as u32;
+    add(&[b"PK\x01\x02", &[20, 0], &common, &[0; 14], &[0; 2][..0], &[0, 0], name.as_bytes()]);
+    let size_of_directory = (46 + name.len()) as u32;
+    add(&[
+        b"PK\x05\x06",
+        &[0, 0, 0, 0, 1, 0, 1, 0],
+        &size_of_directory.to_le_bytes(),
+        &directory.to_le_bytes(),
+        &[0, 0],
+    ]);
+    bytes
+}
+
+/// Returns the CRC-32 of bytes.
+fn crc_of(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(
+            crc ^ u32::from(*byte),
+            |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 },
+        )
+    })
+}
+
+#[test]
+fn files_that_are_no_logs_are_refused() {
+    let without_id = json!({"input": "q", "scores": {}});
+    for (bytes, message) in [
+        (b"{}".to_vec(), "this is not a log of Inspect"),
+        (b"{".to_vec(), "`the log` cannot be read: EOF"),
+        (b"PK\x03\x04 damaged".to_vec(), "the archive is damaged"),
+        (log_with(&without_id), "a sample of the log has no `id`"),
+        (b"{\"version\": 2, \"eval\": {\"task\": \"t\"}}".to_vec(), "the log has no samples"),
+        (archive("other.json", b"{}", 0), "this is not a log of Inspect"),
+        (archive("header.json", b"{}", 0), "the log has no samples"),
+        (archive("header.json", b"{}", 14), "`header.json` is packed in a way that is not supported"),
+        (archive("header.json", b"[1]", 0), "`header.json` cannot be read"),
+    ] {
+        let error: InspectLogError = import_inspect("l", Cursor::new(bytes)).expect_err(message);
+        assert!(error.recorded("suites").contains(message), "{message}: {error}");
+    }
+}

@@ -1,0 +1,196 @@
+"""The tests' side of the border: objects that stand for those of the candidate, and the requests that they send.
+
+A comparison of an object of the candidate with a value of the tests is false or an error, and never asks the candidate: it
+could say that it equals anything.
+"""
+
+import builtins
+import json
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import codec
+
+
+class CandidateEnded(BaseException):
+    """The candidate ended its interpreter, or sent something that is not a reply. The tests cannot go on."""
+
+
+class Session:
+    """A candidate that is loaded."""
+
+    def __init__(self, ask: Callable[[str], str]) -> None:
+        self._ask = ask
+        self.calls = 0
+        """Number of calls of the candidate's functions, and of its plain values that were read."""
+        self.ended: str | None = None
+        """Reason why the candidate ended, if it did."""
+        self.raised: list[BaseException] = []
+        """Exceptions of the candidate, as raised in the tests."""
+        self._stands_for: dict[int, Any] = {}
+
+    def load(self, program: str) -> list[str]:
+        """Runs the program, and returns the names that it defines."""
+        names = self._request({"do": "load", "program": program}).get("names")
+        return [name for name in names if type(name) is str] if type(names) is list else []
+
+    def named(self, name: str) -> Any:
+        """Returns what stands for a global name of the candidate."""
+        value = self._value(self._request({"do": "name", "name": name}))
+        if isinstance(value, type):
+            # A call of it would run in this interpreter.
+            raise self._end("it sent a value of an unknown form")
+        self.calls += not isinstance(value, Foreign)
+        return value
+
+    def apply(self, target: int, operation: str, arguments: Any = (), named: Any = types.MappingProxyType({})) -> Any:
+        """Applies an operation to an object of the candidate."""
+        self.calls += operation == "call"
+        request = {
+            "do": "apply",
+            "target": target,
+            "operation": operation,
+            "arguments": [self._form(one) for one in arguments],
+            "named": {key: self._form(one) for key, one in named.items()},
+        }
+        reply = self._request(request)
+        changed = reply.get("changed")
+        if type(changed) is dict:
+            self._change(arguments, changed)
+        return self._value(reply)
+
+    def _request(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.ended is not None:
+            raise CandidateEnded(self.ended)
+        reply = json.loads(self._ask(json.dumps(request)))
+        if type(reply) is not dict:
+            raise self._end("it sent something that is not a reply")
+        if "exit" in reply:
+            raise self._end(f"it called exit({reply['exit']})")
+        if "raised" in reply:
+            raise self._exception(reply["raised"])
+        return reply
+
+    def _end(self, reason: str) -> CandidateEnded:
+        self.ended = reason
+        return CandidateEnded(reason)
+
+    def _exception(self, described: dict[str, Any]) -> BaseException:
+        """Creates an exception like that of the candidate, of the nearest built-in class."""
+        kind: type[BaseException] = Exception
+        for name in described["bases"]:
+            found = getattr(builtins, str(name), None)
+            if isinstance(found, type) and issubclass(found, Exception):
+                kind = found
+                break
+        else:
+            raise self._end(f"it raised {described['type']}")
+        own = type(str(described["type"]), (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
+        error: BaseException = own(str(described["message"]))
+        error.candidate_line = described["line"]  # type: ignore[attr-defined]
+        self.raised.append(error)
+        return error
+
+    def _value(self, reply: dict[str, Any]) -> Any:
+        return codec.decode(reply["value"], self._of_form)
+
+    def _form(self, value: Any) -> Any:
+        return codec.encode(value, self._keep)
+
+    def _keep(self, value: Any) -> Any:
+        if isinstance(value, Foreign):
+            return ["kept", object.__getattribute__(value, "_place"), ""]
+        if isinstance(value, Iterator):
+            return self._form(list(value))
+        return codec.function_form(value, self._form)
+
+    def _of_form(self, form: Any) -> Any:
+        if form[0] != "kept" or type(form[1]) is not int:
+            raise self._end("it sent a value of an unknown form")
+        return Foreign(self, form[1], str(form[2]))
+
+    def _change(self, arguments: Any, changed: dict[str, Any]) -> None:
+        """Repeats what the candidate did to the lists, mappings and sets that it got."""
+        for place, form in changed.items():
+            old, new = arguments[int(place)], codec.decode(form, self._of_form)
+            if type(old) in (list, bytearray) and type(new) is type(old):
+                old[:] = new
+            elif type(old) in (dict, set) and type(new) is type(old):
+                old.clear()
+                old.update(new)
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def refuse(self: Any, *_: Any) -> Any:
+        kind = object.__getattribute__(self, "_kind")
+        raise TypeError(f"the candidate's {kind} is not a plain value, so tests cannot use {name} on it")
+
+    return refuse
+
+
+class Foreign:
+    """An object of the candidate."""
+
+    def __init__(self, session: Session, place: int, kind: str) -> None:
+        object.__setattr__(self, "_session", session)
+        object.__setattr__(self, "_place", place)
+        object.__setattr__(self, "_kind", kind)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return _ask(self, "call", arguments, named)
+
+    def __getattr__(self, name: str) -> Any:
+        return _ask(self, "attribute", [name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _ask(self, "set", [name, value])
+
+    def __getitem__(self, key: Any) -> Any:
+        return _ask(self, "item", [key])
+
+    def __len__(self) -> int:
+        return int(_ask(self, "length"))
+
+    def __bool__(self) -> bool:
+        return _ask(self, "truth") is True
+
+    def __str__(self) -> str:
+        return str(_ask(self, "text"))
+
+    def __iter__(self) -> Iterator[Any]:
+        iteration = _ask(self, "iterate")
+        while taken := _ask(iteration, "next"):
+            yield taken[0]
+
+    def __next__(self) -> Any:
+        for value in self:
+            return value
+        raise StopIteration
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Foreign) and _ask(self, "equal", [other]) is True
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Foreign):
+            return _refused("<")(self)
+        return _ask(self, "less", [other]) is True
+
+    def __hash__(self) -> int:
+        return hash(object.__getattribute__(self, "_place"))
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Foreign) and _ask(self, "instance", [instance]) is True
+
+
+def _ask(foreign: Foreign, operation: str, arguments: Any = (), named: Any = types.MappingProxyType({})) -> Any:
+    session: Session = object.__getattribute__(foreign, "_session")
+    return session.apply(object.__getattribute__(foreign, "_place"), operation, arguments, named)
+
+
+for _operator in (
+    "le gt ge add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor "
+    "lshift rlshift rshift rrshift neg pos abs invert round int float complex index divmod rdivmod matmul rmatmul "
+    "trunc floor ceil iadd isub imul"
+).split():
+    setattr(Foreign, f"__{_operator}__", _refused(_operator))

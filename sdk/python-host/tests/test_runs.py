@@ -1,0 +1,232 @@
+"""Suites run, their run folders are read, and each end of the program has its result or exception."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import unittest
+from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
+
+import gage_host
+from gage_host import errors, invocation, runs
+from support import EARLY, SUITE, FolderTest, run_tiny
+
+
+class OptionsTest(unittest.TestCase):
+    def test_keywords_become_options(self) -> None:
+        cases: list[tuple[dict[str, invocation.Value], list[str]]] = [
+            ({"max_samples": 5}, ["--max-samples=5"]),
+            ({"offline": True, "locked": False, "lock": None}, ["--offline"]),
+            ({"output_dir": Path("a b")}, ["--output-dir=a b"]),
+            ({"responses": ["a", Path("b")]}, ["--responses=a", "--responses=b"]),
+            ({"max_cost": 0.5, "run_id": "-x"}, ["--max-cost=0.5", "--run-id=-x"]),
+            ({"allow": ()}, []),
+        ]
+        for options, words in cases:
+            with self.subTest(options=options):
+                self.assertEqual(invocation.option_words(options), words)
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_exit_codes_have_exceptions(self) -> None:
+        for code, kind in [
+            (1, gage_host.Error),
+            (2, gage_host.Refused),
+            (3, gage_host.Refused),
+            (4, gage_host.Incomplete),
+            (5, gage_host.Incomplete),
+            (-9, gage_host.Error),
+            (130, gage_host.Interrupted),
+        ]:
+            with self.subTest(code=code):
+                error = errors.error_of(code, "the message")
+                self.assertIs(type(error), kind)
+                self.assertEqual((error.exit_code, error.run, str(error)), (code, None, "the message"))
+        self.assertEqual(str(errors.error_of(-9, "")), "gage-host was killed by signal 9 and printed nothing")
+        self.assertFalse(issubclass(gage_host.Interrupted, Exception))
+
+
+class RunsTest(FolderTest):
+    run_made: gage_host.Run
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.run_made = run_tiny("base")
+
+    def test_run_has_figures_and_samples(self) -> None:
+        run = self.run_made
+        self.assertEqual((run.run_id, run.status, run.summary["samples"]["total"]), ("base", "complete", 16))
+        self.assertEqual(run.metric("numeric_match")["task_id"], "arithmetic")
+        self.assertEqual(run.metric("exact_match", task="opposites")["n"], 4)
+        self.assertGreater(run.metric("latency", task="facts")["value"] or 0, 0)
+        self.assertEqual([metric["task_id"] for metric in run.metrics][:3], ["arithmetic"] * 3)
+        samples = list(run.samples)
+        self.assertEqual((len(samples), samples[0]["sample_id"]), (16, "arith-0001"))
+
+    def test_missing_figures_name_those_there_are(self) -> None:
+        for metric, task, message in [
+            ("bleu", None, "no metric 'bleu'; its metrics are: exact_match, latency, multi_choice_accuracy"),
+            ("exact_match", None, "name one with task=: arithmetic, opposites"),
+            ("exact_match", "facts", "these do: arithmetic, opposites"),
+        ]:
+            with self.subTest(metric=metric, task=task), self.assertRaises(KeyError) as raised:
+                self.run_made.metric(metric, task=task)
+            self.assertIn(message, str(raised.exception))
+
+    def test_loaded_run_is_the_same(self) -> None:
+        loaded = gage_host.load("runs/base")
+        self.assertEqual(loaded.folder, self.run_made.folder)
+        self.assertEqual(loaded.summary, self.run_made.summary)
+        self.assertEqual(str(loaded), str(self.run_made))
+
+    def test_figures_are_shown_as_tables(self) -> None:
+        run = gage_host.Run(self.run_made.folder, self.run_made.manifest)
+        lines = str(run).splitlines()
+        self.assertEqual(lines[0], "run base: complete")
+        self.assertEqual(
+            lines[2].split(), ["arithmetic", "exact_match", "1.0000", "0.5101", "–", "1.0000", "4/4"]
+        )
+        run.metrics[0]["task_id"] = "<script>"
+        html = run._repr_html_()
+        self.assertIn('<td style="text-align: left">&lt;script&gt;</td>', html)
+        self.assertNotIn("<script>", html)
+
+    def test_wrong_calls_are_refused(self) -> None:
+        cases: list[tuple[Callable[[], object], str]] = [
+            (lambda: gage_host.run("nope.yaml"), "cannot read the suite 'nope.yaml'"),
+            (lambda: gage_host.run(SUITE, max_sample=3), "a similar argument exists: '--max-samples'"),
+            (lambda: run_tiny("base"), "there is a run 'base' already"),
+            (lambda: run_tiny("x", set={"tasks.9": 1}), "error"),
+            (lambda: gage_host.load("nope"), "there is no run folder ./nope"),
+            (lambda: gage_host.load("config"), "./config is not a run folder"),
+            (lambda: self.run_made.compare("nope"), "there is no run 'nope'"),
+            (lambda: self.run_made.compare(), "has no baseline"),
+        ]
+        # As in kernels of notebooks, which ask for colours.
+        with mock.patch.dict(os.environ, {"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}):
+            for call, message in cases:
+                with self.subTest(message=message), self.assertRaises(gage_host.Refused) as raised:
+                    call()
+                error = raised.exception
+                self.assertEqual((error.exit_code, error.run), (2, None))
+                self.assertIn(message, error.message)
+                self.assertNotIn("\x1b", error.message)
+                self.assertNotIn("next: ", error.message)
+
+    def test_quiet_environment_hides_progress_only(self) -> None:
+        with (
+            mock.patch.dict(os.environ, {"GAGE_HOST_QUIET": "1"}),
+            mock.patch("sys.stderr", io.StringIO()) as stream,
+        ):
+            run = run_tiny("quiet", max_samples=1, progress=True)
+            self.assertTrue(run.samples.parquet().exists())
+            self.assertIsNone(run.compare(run).verdict)
+        self.assertEqual(stream.getvalue(), "")
+
+    def test_several_models_are_an_error(self) -> None:
+        models: object = ["a", "b"]
+        with self.assertRaisesRegex(TypeError, "model is a string; to evaluate several, call run"):
+            gage_host.run(SUITE, model=models)  # type: ignore[arg-type]
+
+    def test_incomplete_run_is_kept_and_continued(self) -> None:
+        with self.assertRaises(gage_host.Incomplete) as raised:
+            run_tiny("part", max_tokens_total=10)
+        error = raised.exception
+        self.assertIn("incomplete: a budget is used up", error.message)
+        self.assertIsNotNone(error.run)
+        self.assertEqual(error.run and error.run.status, "incomplete")
+        self.assertIn(f"run: {Path('runs/part').absolute()}", str(error))
+        self.assertEqual(run_tiny("part", resume=True).status, "complete")
+
+    def test_interrupt_reaches_the_program_once(self) -> None:
+        class Interrupting:
+            """Interrupts this process when the first task has finished."""
+
+            def __init__(self) -> None:
+                self.count = 0
+
+            def on_line(self, line: str) -> bool:
+                self.count += '"task_finished"' in line
+                if self.count == 1:
+                    self.count += 1
+                    signal.raise_signal(signal.SIGINT)
+                return True
+
+            def close(self) -> None:
+                """Nothing is shown."""
+
+        with (
+            mock.patch.object(runs, "Progress", Interrupting),
+            self.assertRaises(gage_host.Interrupted) as raised,
+        ):
+            run_tiny("stopped", max_samples=20, progress=True)
+        error = raised.exception
+        self.assertEqual((error.exit_code, error.message.splitlines()[-1]), (130, "interrupted"))
+        run = error.run
+        assert run is not None
+        self.assertEqual(run.status, "interrupted")
+        self.assertIn(len(list(run.samples)), range(20, 80))
+        self.assertTrue(run.samples.parquet().exists())
+        self.assertIn("run stopped: interrupted", str(run))
+
+    def test_run_that_has_not_ended_has_no_figures(self) -> None:
+        shutil.copytree("runs/base", "runs/killed")
+        path = Path("runs/killed/manifest.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "running"}))
+        run = gage_host.load("runs/killed")
+        self.assertEqual(str(run).splitlines()[0], "run base: running")
+        with self.assertRaisesRegex(gage_host.Error, "has not ended"):
+            str(run.summary)
+
+    def test_warnings_are_printed_and_hints_are_not(self) -> None:
+        with mock.patch("builtins.print") as printed:
+            messages = invocation._Messages(None)
+            for line in ["warning: one", "next: gage-host report x", "error: two", "", "  help: three"]:
+                messages.take(line)
+        self.assertEqual([call.args[0] for call in printed.call_args_list], ["warning: one"])
+        self.assertEqual(messages.end(2), "error: two\n\n  help: three")
+
+
+class CompareTest(FolderTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        run_tiny("base", max_samples=30)
+        run_tiny("early", max_samples=30, set=EARLY)
+        run_tiny("few", max_samples=2)
+        run_tiny("short", max_samples=2, set={"backends.tiny.config.default_params.max_new_tokens": 8})
+
+    def test_verdicts_are_those_of_the_program(self) -> None:
+        for new, base, options, verdict, code in [
+            ("early", "base", {}, None, 0),
+            ("base", "base", {"margin": 0.5}, "PASS", 0),
+            ("early", "base", {"margin": 0.05}, "REGRESSION", 10),
+            ("few", "few", {"margin": 0.05}, "INCONCLUSIVE", 11),
+            ("few", "base", {"margin": 0.05}, "INCOMPLETE", 4),
+            ("short", "few", {}, "MISMATCH", 3),
+            ("short", "few", {"allow": ["settings"]}, None, 0),
+        ]:
+            with self.subTest(new=new, base=base, options=options):
+                comparison = gage_host.load(f"runs/{new}").compare(base, **options)  # type: ignore[arg-type]
+                self.assertEqual((comparison.verdict, comparison.exit_code), (verdict, code))
+
+    def test_comparison_has_metrics_and_markdown(self) -> None:
+        base, early = gage_host.load("runs/base"), gage_host.load("runs/early")
+        comparison = early.compare(base, margin=0.05)
+        first = comparison.metrics[0]
+        self.assertEqual((first["metric_id"], first["worse"], first["better"]), ("exact_match", 10, 0))
+        self.assertEqual(first["gate"]["verdict"], "REGRESSION")
+        self.assertEqual(comparison.differences, [])
+        self.assertTrue(
+            comparison._repr_markdown_().startswith("## REGRESSION: 2 of 5 metrics: exact&#95;match")
+        )
+        self.assertTrue(str(comparison).startswith("## REGRESSION: 2 of 5 metrics: exact_match"))
+        self.assertEqual(repr(comparison), "<comparison of 'early' with 'base': REGRESSION>")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,127 @@
+"""lm-evaluation-harness over the rows of `rows.py`: its requests, and its scores of each sample."""
+
+import logging
+import random
+import subprocess
+import sys
+
+import datasets
+import evaluate
+import nltk
+
+from emulation import digest
+from rows import DATASETS, rows_of
+from server import cut
+
+logging.disable(logging.WARNING)
+
+
+def load_dataset(path, name=None, **_):
+    """Takes the place of `datasets.load_dataset`: the rows are local."""
+    subset = name if (path, name) in DATASETS else None
+    splits = DATASETS[path, subset][1]
+    return datasets.DatasetDict({split: datasets.Dataset.from_list(rows_of(path, subset, split)) for split in splits})
+
+
+class NoMetric:
+    """Takes the place of metrics of `evaluate`, whose code is on the hub."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def compute(self, predictions, references, **_):
+        if self.name != "code_eval":
+            return {}
+        programs = [f"{candidates[0]}\n{test}" for candidates, test in zip(predictions, references)]
+        passed = [runs(program) for program in programs]
+        return {"pass@1": sum(passed) / len(passed)}, {}
+
+
+def runs(program):
+    """Returns whether a program of `rows.py` ends without an error."""
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, timeout=20)
+    return done.returncode == 0
+
+
+def by_digest(items):
+    """Takes the place of `random.shuffle`, whose state depends on what was done before."""
+    items.sort(key=lambda item: digest(f"0\0{item}"))
+
+
+datasets.load_dataset = load_dataset
+evaluate.load = lambda name, **__: NoMetric(name)
+nltk.data.find = lambda *_, **__: None
+
+from lm_eval import simple_evaluate  # noqa: E402
+from lm_eval.api.model import LM  # noqa: E402
+from lm_eval.models.openai_completions import LocalCompletionsAPI  # noqa: E402
+from lm_eval.tasks import TaskManager  # noqa: E402
+
+
+class Characters(LocalCompletionsAPI):
+    """The model `local-completions`, with a tokenizer whose tokens are characters."""
+
+    def __init__(self, address):
+        super().__init__(
+            base_url=f"{address}/completions",
+            model="mock",
+            tokenizer_backend=None,
+            max_length=1 << 20,
+            num_concurrent=1,
+        )
+        self.tokenizer, self.tokenizer_backend, self.tokenized_requests = object(), "characters", True
+
+    @property
+    def eot_token_id(self):
+        return 0
+
+    @property
+    def prefix_token_id(self):
+        return 0
+
+    def decode_batch(self, tokens):
+        return ["".join(map(chr, text)) for text in tokens]
+
+    def tok_encode(self, string, left_truncate_len=0, add_special_tokens=False, truncation=False, **_):
+        if isinstance(string, str):
+            return [ord(character) for character in string]
+        return [[ord(character) for character in text] for text in string]
+
+
+class Pictures(LM):
+    """A model that reads pictures, and gets its answers without a server."""
+
+    MULTIMODAL = True
+
+    def __init__(self, server):
+        super().__init__()
+        self.server = server
+
+    def generate_until(self, requests, **_):
+        return [cut(self.server.answers(request.args[0]), request.args[1].get("until")) for request in requests]
+
+    def loglikelihood(self, requests, **_):
+        raise NotImplementedError
+
+    loglikelihood_rolling = loglikelihood
+
+
+MANAGER = None
+
+
+def evaluate_task(task, server, num_fewshot=None):
+    """Returns the samples of a task: its arguments, its answers and its scores."""
+    global MANAGER
+    MANAGER = MANAGER or TaskManager()
+    shuffle, random.shuffle = random.shuffle, by_digest if task.startswith("gpqa") else random.shuffle
+    found = simple_evaluate(
+        model=Pictures(server) if task.startswith("mmmu") else Characters(server.address),
+        tasks=[task],
+        task_manager=MANAGER,
+        num_fewshot=num_fewshot,
+        log_samples=True,
+        bootstrap_iters=0,
+        confirm_run_unsafe_code=True,
+    )
+    random.shuffle = shuffle
+    return found["samples"][task], found["results"][task]
