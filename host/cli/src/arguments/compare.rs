@@ -75,7 +75,7 @@ pub(crate) struct CompareArguments {
     pub(crate) github: bool,
 
     /// Print the verdict in one line, and warnings to the standard error stream.
-    #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }
 

@@ -56,8 +56,8 @@ pub(crate) struct ExportArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing.
-    #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
+    /// Print nothing but the JSON of --json.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }
 
@@ -68,5 +68,19 @@ fn developer(text: &str) -> Result<String, String> {
             Err("a name without / is needed: it becomes the first part of a path".to_owned())
         }
         name => Ok(name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::environment::command;
+
+    #[test]
+    fn quiet_commands_still_take_json() {
+        for words in ["export run --format lm-eval", "report run", "compare base new"] {
+            let words = format!("gage-host {words} --json --quiet");
+            let parsed = command(&|_| None).try_get_matches_from(words.split(' '));
+            assert!(parsed.is_ok(), "{words}: {:?}", parsed.err());
+        }
     }
 }

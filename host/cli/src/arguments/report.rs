@@ -33,7 +33,7 @@ pub(crate) struct ReportArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print nothing.
-    #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
+    /// Print nothing but the JSON of --json.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 }
