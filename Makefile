@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references test-kernels test-s3 peers test-engines
+.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references parity test-kernels test-s3 peers test-engines
 
 # On Linux, optimised builds of gage-model load their kernels from folders beside it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -90,6 +90,11 @@ error-rates: ## Simulate how often gates err, and print the table
 
 test-references: build ## Compare figures with those of other programs, which it installs from PyPI, and print the tables
 	python3 tests/figures/run.py --program "$${CARGO_TARGET_DIR:-target}/debug/gage-host"
+
+parity: build ## Compare the ready suites with lm-evaluation-harness, which it installs from PyPI, and with keys of answers
+	tools/python-runner/build.sh "$(TARGET)/parity-plugins"
+	python3 tests/parity/run.py --program "$(TARGET)/debug/gage-host" --plugin-dir "$(TARGET)/parity-plugins"
+	python3 tests/parity/run.py --program "$(TARGET)/debug/gage-host" --plugin-dir "$(TARGET)/parity-plugins" --answers
 
 test-engines: build ## Run a suite in shards on Slurm and Ray, and check manifests for Kubernetes (ENGINES="slurm ray": only these)
 	GAGE_HOST="$(TARGET)/debug/gage-host" tools/test-engines.sh $(ENGINES)

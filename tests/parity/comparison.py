@@ -3,22 +3,22 @@
 import argparse
 import math
 import re
-import string
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import reference
-from emulation import emulated_keys, local_rows
+from hub import Hub
+from pages import write_table
 from server import Server, fraction
 from suites import PAIRS
-from trial import run_suite
+from trial import TEXT_START, Trial, rows_of_suite
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "figures" / "comparison"))
 
 from definitions import Squad  # noqa: E402
 
+FOLDER = Path(__file__).resolve().parent
 TOLERANCE = 1e-9
 
 ANSWERS = [
@@ -47,9 +47,15 @@ ANSWERS = [
 ]
 
 
+def text_in(value):
+    """Returns the part of a field that its prompt has as it is: without marks of pictures, and the first of several."""
+    text = value[0] if isinstance(value, list) else str(value)
+    return max(re.split(r"<image \d>", text), key=len).strip()
+
+
 def row_in(prompt, rows, key):
     """Returns the place of the row that a prompt asks about: the one whose text comes last."""
-    places = [prompt.rfind(str(row[key]).strip().removeprefix("<image 1> ")) for row in rows]
+    places = [prompt.rfind(text_in(row[key])) for row in rows]
     return max(range(len(rows)), key=places.__getitem__)
 
 
@@ -61,8 +67,8 @@ def answers_for(pair, rows):
         place = row_in(prompt, rows, pair.key)
         asked = str(rows[place][pair.key])
         gold = golds[place if fraction(asked, "right") < 0.7 else place - 1]
-        if pair.suite in ("humaneval", "mbpp"):
-            return gold + ("\n[DONE]" if "[BEGIN]" in prompt else "")
+        if pair.suite in ("humaneval", "mbpp", "ifeval"):
+            return pair.form.format(gold)
         is_usual = fraction(asked, "usual") < 0.4
         form = pair.form if is_usual else ANSWERS[int(fraction(asked, "form") * len(ANSWERS))]
         return form.format(gold)
@@ -70,87 +76,13 @@ def answers_for(pair, rows):
     return answer
 
 
-def known_metrics(program):
-    """Returns the names of metrics that the program has."""
-    listed = subprocess.run([program, "list", "metrics", "--json"], capture_output=True, text=True, check=True)
-    return set(re.findall(r'"name":\s*"([^"]+)"', listed.stdout))
-
-
-def implementation(metric):
-    """Returns the id and the name of the implementation of a metric of a suite."""
-    if isinstance(metric, str):
-        return metric, metric
-    if "metric_id" not in metric:
-        name = next(iter(metric))
-        return name, name
-    return metric["metric_id"], metric.get("implementation", metric["metric_id"])
-
-
-def without_unknown_metrics(known, removed):
-    """Returns a change of a suite that replaces metrics which the program lacks."""
-
-    def change(suite):
-        kept = []
-        for metric in suite["metrics"]:
-            name, used = implementation(metric)
-            if used in known and not (isinstance(metric, dict) and "counted_field" in str(metric)):
-                kept.append(metric)
-            else:
-                removed[name] = metric
-        suite["metrics"] = kept or ["latency"]
-        return suite
-
-    return change
-
-
-def extracted_match(params, answer, references):
-    """The metric `extracted_match`, as it is specified."""
-    found = list(re.finditer(params.get("pattern", r"(?s)\A.*\Z"), answer))
-    if not found:
-        return 0.0
-    match = found[-1 if params.get("which") == "last" else 0]
-    groups = [group for group in match.groups() if group] if match.re.groups else [match.group()]
-    if not groups:
-        return 0.0
-
-    def plain(text):
-        for pattern in params.get("ignore_patterns", []):
-            text = re.sub(pattern, "", text)
-        text = text.lower() if params.get("ignore_case") else text
-        return text.translate(str.maketrans("", "", string.punctuation)) if params.get("ignore_punctuation") else text
-
-    return float(any(plain(groups[0].strip()) == plain(reference) for reference in references))
-
-
-def reference_texts(sample):
-    """Returns the right answers of a sample."""
-    found = []
-    for item in sample.get("references") or []:
-        answer = item["answer"] if isinstance(item, dict) else item
-        found.append(answer if isinstance(answer, str) else "".join(part.get("text", "") for part in answer))
-    return found or [str(sample.get("label", ""))]
-
-
-def value_of(sample, metric_id, sub_score, removed):
-    """Returns a figure of a sample, and whether the specification gave it in place of the program."""
-    if metric_id in removed:
-        metric = removed[metric_id]
-        name, used = implementation(metric)
-        if used == "extracted_match":
-            answer = sample["model_output"]["answer"]
-            return extracted_match(metric["params"], answer, reference_texts(sample["sample"])), True
-        if used == "greedy_match":
-            return float(sample["model_output"]["continuations"][0]["is_greedy"]), True
-        if used == "answer_probability":
-            right = reference_texts(sample["sample"])
-            shares = {item["id"]: math.exp(item["logprob"]) for item in sample["model_output"]["continuations"]}
-            return sum(shares[label] for label in right) / sum(shares.values()), True
-        return None, True
+def value_of(sample, metric_id, sub_score):
+    """Returns a figure of a sample, or `None` if the sample lacks it."""
     for metric in sample["metrics"]:
         if metric["metric_id"] == metric_id:
             card = metric["card"]
-            return (card["sub_scores"].get(sub_score) if sub_score else card["primary_score"]), False
-    return None, False
+            return card["sub_scores"].get(sub_score) if sub_score else card["primary_score"]
+    return None
 
 
 def text_of(body):
@@ -167,7 +99,7 @@ def text_of(body):
 def own_requests(requests):
     """Returns what gage-host asked: texts to score, and texts to continue with their settings."""
     scored, asked = Counter(), Counter()
-    for _, body in requests:
+    for body in requests:
         if body.get("echo"):
             scored[body["prompt"]] += 1
         else:
@@ -182,7 +114,7 @@ def their_requests(samples):
     for sample in samples:
         for argument in sample["arguments"]:
             if len(argument) == 1:
-                asked[argument[0], (), None, 0.0] += 1
+                scored[TEXT_START + argument[0]] += 1
             elif isinstance(argument[1], dict):
                 settings = argument[1]
                 stops = settings.get("until") or []
@@ -211,6 +143,9 @@ def their_value(pair, sample, figure):
     """Returns a figure of a sample of lm-evaluation-harness."""
     if pair.suite == "squad2":
         return squad_values(sample, sample["resps"][0][0])[figure]
+    if pair.suite == "wikitext":
+        loglikelihood, units = sample[figure]
+        return -loglikelihood / (units * math.log(2)) if figure == "bits_per_byte" else math.exp(-loglikelihood / units)
     return float(sample[figure])
 
 
@@ -218,8 +153,8 @@ class Scores:
     """Figures that were compared."""
 
     def __init__(self):
-        self.equal = self.total = self.specified = 0
-        self.differences, self.missing = [], set()
+        self.equal = self.total = 0
+        self.differences = []
 
     def add(self, is_equal, shown):
         self.total += 1
@@ -229,10 +164,7 @@ class Scores:
 
     def shown(self):
         """Returns the cell of the table."""
-        if not self.total:
-            return "–"
-        note = f", {self.specified} by the specification" if self.specified else ""
-        return f"{self.equal}/{self.total}{note}"
+        return f"{self.equal}/{self.total}" if self.total else "–"
 
 
 def compare_continuations(scores, ours, sample):
@@ -240,100 +172,118 @@ def compare_continuations(scores, ours, sample):
     for place, continuation in enumerate(ours["model_output"].get("continuations", [])):
         if sample["filter"] == "none" and place < len(sample["resps"]):
             logprob, is_greedy = sample["resps"][place][0]
-            text = sample["arguments"][place][1]
+            context, text = sample["arguments"][place]
+            # Blanks at the end of the prompt are scored with the option.
+            count = len(text) + len(context) - len(context.rstrip())
             same = abs(continuation["logprob"] - logprob) <= TOLERANCE and continuation["is_greedy"] == is_greedy
-            scores.add(same and continuation["token_count"] == len(text), (continuation, logprob, is_greedy, text))
+            scores.add(same and continuation["token_count"] == count, (continuation, logprob, is_greedy, text))
 
 
-def compare_scores(pair, own, theirs, rows, removed):
+def compare_scores(pair, own, theirs):
     """Compares the figures of each sample."""
-    places = {row[pair.key]: place for place, row in enumerate(rows)}
-    own = {sample["index"]: sample for sample in own}
     scores = Scores()
-    for sample in theirs:
-        ours = own[places[sample["doc"][pair.key]]]
+    for place, sample in theirs:
+        ours = own[place]
         compare_continuations(scores, ours, sample)
         for (figure, filter_name), (metric_id, sub_score) in pair.figures.items():
             if sample["filter"] != filter_name:
                 continue
-            value, is_specified = value_of(ours, metric_id, sub_score, removed)
-            if value is None:
-                scores.missing.add(metric_id)
-                continue
-            scores.specified += is_specified
-            expected = their_value(pair, sample, figure)
-            shown = (figure, expected, value, ours["model_output"].get("answer"), sample["filtered_resps"])
-            scores.add(math.isclose(expected, value, rel_tol=0, abs_tol=TOLERANCE), shown)
+            value, expected = value_of(ours, metric_id, sub_score), their_value(pair, sample, figure)
+            is_equal = value is not None and math.isclose(expected, value, rel_tol=0, abs_tol=TOLERANCE)
+            answer = ours["model_output"].get("answer")
+            scores.add(is_equal, (figure, expected, value, answer, sample["filtered_resps"]))
     return scores
 
 
-def wanted_requests(pair, rows, server):
-    """Returns the samples of lm-evaluation-harness, and the requests of it or of the source that the card states."""
+def compare_totals(scores, pair, summary, results):
+    """Compares the figures of the run with those of the tasks, which have equal numbers of rows."""
+    own = {metric["metric_id"]: metric["value"] for metric in summary["summary"]["tasks"][0]["metrics"]}
+    # lm-evaluation-harness computes those of SQuAD by a script on the hub.
+    figures = {} if pair.suite == "squad2" else pair.figures | pair.totals
+    for (figure, filter_name), (metric_id, sub_score) in figures.items():
+        if sub_score is None:
+            expected = sum(result[f"{figure},{filter_name}"] for result in results) / len(results)
+            is_equal = math.isclose(expected, own[metric_id], rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+            scores.add(is_equal, (figure, expected, own[metric_id]))
+
+
+def reference_samples(pair, rows, server):
+    """Returns the samples of lm-evaluation-harness, each with the place of its row, and its figures of each task."""
+    found, results = [], []
+    for task, group in pair.tasks.items():
+        own = {row[pair.key]: place for place, row in enumerate(rows) if group is None or row[pair.group] == group}
+        samples, figures = reference.evaluate_task(task, server, pair.num_fewshot)
+        found += [(own[sample["doc"][pair.key]], sample) for sample in samples]
+        results.append(figures)
+    return found, results
+
+
+def wanted_requests(pair, rows, theirs):
+    """Returns the requests of lm-evaluation-harness, or of the source that the card states."""
     if pair.source:
-        return [], [Counter(), Counter(pair.source(row) for row in rows)]
-    theirs = []
-    for task in pair.tasks:
-        theirs += reference.evaluate_task(task, server, pair.num_fewshot)[0]
+        return [Counter(), Counter(pair.source(row) for row in rows)]
     # A sample is listed once for each filter.
-    once = {sample["doc"][pair.key]: sample for sample in theirs}
-    return theirs, list(their_requests(once.values()))
+    return list(their_requests(dict(theirs).values()))
 
 
-def compare(pair, server, program, known, verbose):
+def compare(pair, server, trial, is_verbose):
     """Returns the row of the table for a suite, and whether as many prompts and scores differ as are known."""
-    removed, emulated = {}, []
-
-    def change(suite):
-        emulated.extend(emulated_keys(suite))
-        suite = without_unknown_metrics(known, removed)(suite)
-        rows = local_rows(suite["datasets"][0]["params"])
-        server.answers = answers_for(pair, rows) if pair.gold else lambda _: "none"
-        return suite
-
-    rows, own, requests, done = run_suite(pair.suite, server, program, change)
-    theirs, wanted = wanted_requests(pair, rows, server)
-    found = list(own_requests(requests))
+    rows = rows_of_suite(pair.suite)
+    server.answers = answers_for(pair, rows) if pair.tasks and pair.gold else lambda _: "none"
+    summary, own, requests = trial.run(pair.suite, server)
+    theirs, results = reference_samples(pair, rows, server)
+    wanted = wanted_requests(pair, rows, theirs)
+    found = list(own_requests(body for _, body in requests if body["model"] == "mock"))
     if pair.source:
         found = [Counter(), Counter(request[0] for request in found[1].elements())]
     same = sum(sum((ours & others).values()) for ours, others in zip(found, wanted))
-    total = sum(sum(others.values()) for others in wanted)
-    scores = compare_scores(pair, own, theirs, rows, removed) if theirs else Scores()
-    reasons = [pair.reason] if pair.reason else []
-    if scores.missing:
-        reasons.append(f"the program has no {' and '.join(sorted(scores.missing))}, so these scores are not compared")
-    if verbose:
+    total = max(sum(sum(ours.values()) for ours in side) for side in (found, wanted))
+    scores = compare_scores(pair, {sample["index"]: sample for sample in own}, theirs)
+    if results:
+        compare_totals(scores, pair, summary, results)
+    if is_verbose:
         for ours, others in zip(found, wanted):
             print(difference(ours, others))
-        print(*(f"    {item}" for item in scores.differences[:4]), done.stderr[-1500:], sep="\n")
+        print(*(f"    {item}" for item in scores.differences[:4]), sep="\n")
     is_known = total - same == pair.prompts_differ and scores.total - scores.equal == pair.scores_differ
-    keys = ", ".join(f"`{key}`" for key in emulated)
-    row = f"| `{pair.suite}` | {len(rows)} | {same}/{total} | {scores.shown()} | {keys} | {'; '.join(reasons)} |"
-    return row, is_known
+    return f"| `{pair.suite}` | {len(rows)} | {same}/{total} | {scores.shown()} | {pair.reason} |", is_known
+
+
+def compare_all(options, server, trial):
+    """Yields the row of each suite, and whether it is as known."""
+    for pair in PAIRS:
+        if options.suites and pair.suite not in options.suites:
+            continue
+        if pair.suite in ("humaneval", "mbpp") and not trial.has_python_tests:
+            yield f"| `{pair.suite}` | | | | not compared: `make python-runner` builds python_tests |", False
+            continue
+        try:
+            yield compare(pair, server, trial, options.verbose)
+        except Exception as error:  # The other suites are compared.
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:900]
+            yield f"| `{pair.suite}` | | | | not compared: {reason} |", False
 
 
 def main():
     """Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
+    parser.add_argument("--plugin-dir")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("suites", nargs="*")
     options = parser.parse_args()
-    server, known = Server(), known_metrics(options.program)
-    print("| suite | rows | prompts equal | scores equal | emulated keys | reason |")
-    print("| --- | ---: | ---: | ---: | --- | --- |")
+    trial = Trial(options.program, Hub(), options.plugin_dir)
+    table = ["| suite | rows | prompts equal | scores equal | reason |", "| --- | ---: | ---: | ---: | --- |"]
+    print(*table, sep="\n")
     are_known = True
-    for pair in PAIRS:
-        if options.suites and pair.suite not in options.suites:
-            continue
-        try:
-            row, known_only = compare(pair, server, options.program, known, options.verbose)
-        except Exception as error:  # The other suites are compared.
-            row, known_only = (
-                f"| `{pair.suite}` | | | | | not compared: {type(error).__name__}: {str(error)[:900]} |",
-                False,
-            )
-        are_known = are_known and known_only
-        print(row, flush=True)
+    for row, is_known in compare_all(options, Server(), trial):
+        are_known = are_known and is_known
+        table.append(row)
+        print(row if is_known else f"{row} **not as known**", flush=True)
+    trial.close()
+    if options.write:
+        write_table(FOLDER / "README.md", "comparison", table)
     return 0 if are_known else 1
 
 

@@ -1,6 +1,9 @@
 """lm-evaluation-harness over the rows of `rows.py`: its requests, and its scores of each sample."""
 
+import contextlib
+import hashlib
 import logging
+import os
 import random
 import subprocess
 import sys
@@ -9,9 +12,9 @@ import datasets
 import evaluate
 import nltk
 
-from emulation import digest
 from rows import DATASETS, rows_of
 from server import cut
+from trial import TEXT_START
 
 logging.disable(logging.WARNING)
 
@@ -44,8 +47,8 @@ def runs(program):
 
 
 def by_digest(items):
-    """Takes the place of `random.shuffle`, whose state depends on what was done before."""
-    items.sort(key=lambda item: digest(f"0\0{item}"))
+    """Takes the place of `random.shuffle`, whose state depends on what was done before, with the order of the suite."""
+    items.sort(key=lambda item: hashlib.sha256(f"0\0{item}".encode()).hexdigest())
 
 
 datasets.load_dataset = load_dataset
@@ -73,11 +76,11 @@ class Characters(LocalCompletionsAPI):
 
     @property
     def eot_token_id(self):
-        return 0
+        return ord(TEXT_START)
 
     @property
     def prefix_token_id(self):
-        return 0
+        return ord(TEXT_START)
 
     def decode_batch(self, tokens):
         return ["".join(map(chr, text)) for text in tokens]
@@ -110,18 +113,20 @@ MANAGER = None
 
 
 def evaluate_task(task, server, num_fewshot=None):
-    """Returns the samples of a task: its arguments, its answers and its scores."""
+    """Returns the samples of a task with their arguments, answers and scores, and its figures."""
     global MANAGER
     MANAGER = MANAGER or TaskManager()
     shuffle, random.shuffle = random.shuffle, by_digest if task.startswith("gpqa") else random.shuffle
-    found = simple_evaluate(
-        model=Pictures(server) if task.startswith("mmmu") else Characters(server.address),
-        tasks=[task],
-        task_manager=MANAGER,
-        num_fewshot=num_fewshot,
-        log_samples=True,
-        bootstrap_iters=0,
-        confirm_run_unsafe_code=True,
-    )
+    # Its progress bars are not shown.
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        found = simple_evaluate(
+            model=Pictures(server) if task.startswith("mmmu") else Characters(server.address),
+            tasks=[task],
+            task_manager=MANAGER,
+            num_fewshot=num_fewshot,
+            log_samples=True,
+            bootstrap_iters=0,
+            confirm_run_unsafe_code=True,
+        )
     random.shuffle = shuffle
     return found["samples"][task], found["results"][task]

@@ -9,7 +9,13 @@ import os
 from pathlib import Path
 from random import Random
 
+import yaml
+
+from instructions import INSTRUCTIONS
+
+SUITES = Path(__file__).resolve().parents[2] / "config" / "suites"
 ROWS = 20
+ROWS_OF_SUBSET = 5
 REAL_ROWS = 200
 SHOTS = 12
 
@@ -181,7 +187,7 @@ def aime(random, index):
 
 def bbh(random, index):
     return {
-        "input": f"{words(random, 2, 5)} is\nOptions:\n(A) yes\n(B) no",
+        "input": f"Item {index}: {words(random, 2, 5)} is\nOptions:\n(A) yes\n(B) no",
         "target": random.choice(["(A)", "(B)", "True"]),
     }
 
@@ -247,11 +253,13 @@ def gpqa(random, index):
 
 
 def ifeval(random, index):
+    names = list(INSTRUCTIONS)
+    name = names[index % len(names)]
     return {
         "key": 1000 + index,
-        "prompt": f"Write about the {words(random, 2, 4)}. Do not use any commas.",
-        "instruction_id_list": ["punctuation:no_comma"],
-        "kwargs": [{}],
+        "prompt": f"Write about the {words(random, 2, 4)}. Obey number {index}.",
+        "instruction_id_list": [name],
+        "kwargs": [INSTRUCTIONS[name][0]],
     }
 
 
@@ -268,13 +276,15 @@ def humaneval(random, index):
 
 
 def mbpp(random, index):
-    tests = [f"assert add_{index}({value}) == {value + index}" for value in range(3)]
+    has_setup = index % 4 == 3
+    expected = "START + " if has_setup else ""
+    tests = [f"assert add_{index}({value}) == {expected}{value + index}" for value in range(3)]
     return {
         "task_id": 11 + index,
         "text": f"Write a function to add {index} to a number.",
         "code": f"def add_{index}(x):\r\n  return x + {index}",
         "test_list": tests,
-        "test_setup_code": "",
+        "test_setup_code": "START = 0" if has_setup else "",
         "challenge_test_list": [],
     }
 
@@ -288,8 +298,14 @@ def mmlu(subject):
     return row
 
 
+CATEGORIES = [
+    *["biology", "business", "chemistry", "computer science", "economics", "engineering", "health", "history"],
+    *["law", "math", "other", "philosophy", "physics", "psychology"],
+]
+
+
 def mmlu_pro(random, index):
-    category = ["law", "computer science"][index % 2]
+    category = CATEGORIES[index % len(CATEGORIES)]
     texts = options(random, 3 + index % 8)
     answer = random.randrange(len(texts))
     steps = f"A: Let's think step by step. {sentence(random)} The answer is ({chr(65 + answer)})."
@@ -308,14 +324,23 @@ def mmlu_pro(random, index):
 def mmmu(random, index):
     is_open = index % 4 == 3
     texts = [text.strip() for text in options(random, 4)]
-    images = {f"image_{place}": None for place in range(1, 8)} | {"image_1": PICTURE}
+    has_two = index % 3 == 1
+    images = {f"image_{place}": PICTURE if place == 1 or place == 2 and has_two else None for place in range(1, 8)}
+    shown = question(random)
+    if has_two:
+        shown = f"{shown} Compare <image 2> with it."
+    elif index % 3 == 2:
+        texts[1] = "<image 1>"
+    number = str(random.randint(1, 99))
+    # Some open questions have several answers, printed as a list.
+    open_answer = repr([number, f"{number}.0"]) if random.random() < 0.3 else number
     return {
-        "id": f"validation_Art_{index}",
-        "question": f"<image 1> {question(random)}",
+        "id": f"validation_{index}",
+        "question": f"<image 1> {shown}",
         "options": "[]" if is_open else repr(texts),
         "explanation": "",
         "img_type": "['Paintings']",
-        "answer": str(random.randint(1, 99)) if is_open else random.choice("ABCD"),
+        "answer": open_answer if is_open else random.choice("ABCD"),
         "topic_difficulty": "Easy",
         "question_type": "open" if is_open else "multiple-choice",
         "subfield": "Drawing",
@@ -373,6 +398,13 @@ def mt_bench(random, index):
     }
 
 
+def subsets_of(suite):
+    """Returns the subsets that a suite lists."""
+    return yaml.safe_load((SUITES / f"{suite}.yaml").read_text())["datasets"][0]["params"]["subset"]
+
+
+SUBJECTS = subsets_of("mmlu_redux")
+
 # Dataset and subset: the maker of a row, and the splits.
 DATASETS = {
     ("allenai/ai2_arc", "ARC-Easy"): (arc, ["train", "validation", "test"]),
@@ -387,10 +419,8 @@ DATASETS = {
     ("EleutherAI/lambada_openai", "default"): (lambada, ["test"]),
     ("EleutherAI/wikitext_document_level", "wikitext-2-raw-v1"): (wikitext, ["train", "validation", "test"]),
     ("openai/gsm8k", "main"): (gsm8k, ["train", "test"]),
-    ("HuggingFaceH4/MATH-500", "default"): (math500, ["test"]),
+    ("HuggingFaceH4/MATH-500", None): (math500, ["test"]),
     ("gneubig/aime-1983-2024", None): (aime, ["train"]),
-    ("SaylorTwift/bbh", "boolean_expressions"): (bbh, ["test"]),
-    ("SaylorTwift/bbh", "snarks"): (bbh, ["test"]),
     ("EleutherAI/drop", None): (drop, ["train", "validation"]),
     ("lighteval/squad_v2", None): (squad2, ["train", "validation"]),
     ("mandarjoshi/trivia_qa", "rc.nocontext"): (triviaqa, ["train", "validation"]),
@@ -399,16 +429,17 @@ DATASETS = {
     ("google/IFEval", None): (ifeval, ["train"]),
     ("openai/openai_humaneval", None): (humaneval, ["test"]),
     ("google-research-datasets/mbpp", "full"): (mbpp, ["train", "test"]),
-    ("cais/mmlu", "anatomy"): (mmlu("anatomy"), ["dev", "test"]),
-    ("cais/mmlu", "college_physics"): (mmlu("college_physics"), ["dev", "test"]),
-    ("fxmarty/mmlu-redux-2.0-ok", "anatomy"): (mmlu("anatomy"), ["test"]),
     ("TIGER-Lab/MMLU-Pro", None): (mmlu_pro, ["validation", "test"]),
-    ("MMMU/MMMU", "Art"): (mmmu, ["validation"]),
     ("lmms-lab/DocVQA", "DocVQA"): (docvqa, ["validation"]),
     ("AI4Math/MathVista", None): (mathvista, ["testmini"]),
     ("basicv8vc/SimpleQA", None): (simpleqa, ["test"]),
     ("HuggingFaceH4/mt_bench_prompts", None): (mt_bench, ["train"]),
 }
+DATASETS |= {("SaylorTwift/bbh", task): (bbh, ["test"]) for task in subsets_of("bbh")}
+DATASETS |= {("cais/mmlu", subject): (mmlu(subject), ["dev", "test"]) for subject in [*SUBJECTS, "all"]}
+DATASETS |= {("fxmarty/mmlu-redux-2.0-ok", subject): (mmlu(subject), ["test"]) for subject in SUBJECTS}
+DATASETS |= {("MMMU/MMMU", subject): (mmmu, ["validation"]) for subject in subsets_of("mmmu")}
+SPLIT_BY_SUBSET = {"SaylorTwift/bbh", "cais/mmlu", "fxmarty/mmlu-redux-2.0-ok", "MMMU/MMMU"}
 
 
 def real_rows(dataset, split):
@@ -427,14 +458,33 @@ def real_rows(dataset, split):
     return rows
 
 
+def count_of(dataset, is_evaluated):
+    """Returns the number of rows of a split."""
+    if dataset == "TIGER-Lab/MMLU-Pro":
+        return len(CATEGORIES) * ROWS_OF_SUBSET
+    if not is_evaluated:
+        return SHOTS
+    return ROWS_OF_SUBSET if dataset in SPLIT_BY_SUBSET else ROWS
+
+
 def rows_of(dataset, subset, split):
     """Returns the rows of a split."""
     if rows := real_rows(dataset, split):
         return rows
+    if (dataset, subset) == ("cais/mmlu", "all"):
+        return [row for subject in SUBJECTS for row in rows_of(dataset, subject, split)]
     maker, splits = DATASETS[dataset, subset]
     if split not in splits:
         raise KeyError(f"{dataset} has no split {split}")
-    is_evaluated = split == splits[-1]
-    count = 2 * ROWS if dataset == "TIGER-Lab/MMLU-Pro" and is_evaluated else ROWS if is_evaluated else SHOTS
     random = Random(f"{dataset} {subset} {split}")
-    return [maker(random, index) for index in range(count)]
+    return [maker(random, index) for index in range(count_of(dataset, split == splits[-1]))]
+
+
+def evaluated_rows(params):
+    """Returns the rows of a suite's dataset, in the order of its subsets. Each has the field `subset`."""
+    name, split, subset = params["hub_id"], params["split"], params.get("subset")
+    found = []
+    for one in subset if isinstance(subset, list) else [subset]:
+        known = one if (name, one) in DATASETS else None
+        found += [row | {"subset": one} for row in rows_of(name, known, split)]
+    return found

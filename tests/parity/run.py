@@ -2,11 +2,13 @@
 """Compares prompts and scores of the suites in config/suites with lm-evaluation-harness, and prints a table.
 
     python3 tests/parity/run.py --program target/debug/gage-host [SUITE…]
+    python3 tests/parity/run.py --program target/debug/gage-host --answers
 
+With `--answers`, it runs each suite on a model that gives the right answers and on one that gives wrong ones instead.
 lm-evaluation-harness is installed in a virtual environment, by default target/parity-venv.
 
 Exit codes: 0 if prompts and scores are equal, or differ with a known reason, 1 if not, 2 if the program or a package is
-missing.
+missing, or if the time is over.
 """
 
 import argparse
@@ -19,6 +21,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 REQUIREMENTS = FOLDER / "requirements.txt"
+# Time for the comparison, and for the installation, in seconds.
+LIMIT_S = 1200
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", FOLDER.parents[1] / "target"))
 
 
@@ -40,7 +44,7 @@ def install(folder):
     if not python_of(folder).exists():
         venv.create(folder, with_pip=True)
     command = [python_of(folder), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run([*command, "-r", REQUIREMENTS], check=True)
+    subprocess.run([*command, "-r", REQUIREMENTS], check=True, timeout=LIMIT_S)
     shutil.copyfile(REQUIREMENTS, folder / "installed.txt")
 
 
@@ -49,6 +53,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "gage-host", help="a built gage-host")
     parser.add_argument("--venv", type=Path, default=TARGET / "parity-venv", help="folder of lm-evaluation-harness")
+    parser.add_argument("--plugin-dir", type=Path, help="folder with python_tests.wasm, if not beside the program")
+    parser.add_argument("--answers", action="store_true", help="compare right and wrong answers instead")
+    parser.add_argument("--write", action="store_true", help="write the table into its page")
     text = "skip the comparison if lm-evaluation-harness is not installed, instead of installing it"
     parser.add_argument("--installed-only", action="store_true", help=text)
     parser.add_argument("--verbose", action="store_true", help="print up to four differences of each suite")
@@ -64,13 +71,21 @@ def main():
     if not is_installed(folder):
         try:
             install(folder)
-        except (OSError, subprocess.CalledProcessError) as error:
+        except (OSError, subprocess.SubprocessError) as error:
             print(f"error: lm-evaluation-harness cannot be installed: {error}", file=sys.stderr)
             return 2
-    verbose = ["--verbose"] if options.verbose else []
-    command = [python_of(folder), FOLDER / "comparison.py", "--program", program, *verbose, *options.suites]
-    quiet = {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
-    return subprocess.run(command, env=os.environ | quiet).returncode
+    command = [python_of(folder), "-B", FOLDER / ("answers.py" if options.answers else "comparison.py")]
+    command += ["--program", program]
+    if options.plugin_dir:
+        command += ["--plugin-dir", options.plugin_dir.resolve()]
+    for name in ("verbose", "write"):
+        command += [f"--{name}"] * getattr(options, name)
+    quiet = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+    try:
+        return subprocess.run([*command, *options.suites], env=os.environ | quiet, timeout=LIMIT_S).returncode
+    except subprocess.TimeoutExpired:
+        print(f"error: the comparison takes more than {LIMIT_S} s", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Each character is a token. The log-probability of a character is a function of t
 Generated answers come from a table by the digest of the prompt.
 """
 
+import itertools
 import json
 import threading
 from hashlib import blake2b
@@ -17,13 +18,21 @@ def fraction(*parts):
     return int.from_bytes(digest, "big") / 2**64
 
 
-def echo(text):
-    """Returns the log-probabilities of a text in the format of the completions API."""
-    token_logprobs, top_logprobs = [None], [None]
+def by_text(text):
+    """Returns the log-probability of each character but the first, and that of the most likely one in its place."""
+    found = []
     for place in range(1, len(text)):
         before, character = text[max(0, place - 40) : place], text[place]
         logprob = -0.01 - 3.0 * fraction(before, character)
         best = logprob if fraction(before, character, "greedy") < GREEDY_SHARE else logprob / 2
+        found.append((logprob, best))
+    return found
+
+
+def echo(text, logprobs):
+    """Returns the log-probabilities of a text in the format of the completions API."""
+    token_logprobs, top_logprobs = [None], [None]
+    for character, (logprob, best) in zip(text[1:], logprobs):
         token_logprobs.append(logprob)
         top_logprobs.append({character: logprob} if best == logprob else {character: logprob, "\0": best})
     return {
@@ -41,16 +50,39 @@ def cut(text, stops):
     return text
 
 
+def between(text, start, end):
+    """Returns the lines between the last line with one mark and that with the other."""
+    return text.rsplit(start, 1)[1].split("\n", 1)[1].split(end)[0].strip()
+
+
+def verdict(prompt):
+    """Returns what the judge says about an answer, or about two, which say themselves how good they are."""
+    if prompt.endswith("WINNER: <A, B or TIE>"):
+        answers = [between(prompt, f"[BEGIN ANSWER {name}", f"[END ANSWER {name}") for name in "AB"]
+        first, second = (("usual" in answer) + 2 * ("better" in answer) for answer in answers)
+        return "WINNER: A" if first > second else "WINNER: B"
+    reference, answer = (between(prompt, f"[BEGIN {part}", f"[END {part}") for part in ("REFERENCE", "ANSWER"))
+    return "GRADE: CORRECT" if reference == answer else "GRADE: INCORRECT"
+
+
+class Listener(ThreadingHTTPServer):
+    # As many connections wait as gage-host opens at once.
+    request_queue_size = 64
+
+
 class Server:
     """The server, on a free port of this machine."""
 
     def __init__(self):
         self.requests = []
-        self.answers = lambda prompt: "none"
+        self.ids = itertools.count(1)
+        self.answers, self.logprobs = lambda prompt: "none", by_text
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # An answer leaves in one piece.
+            wbufsize = 1 << 16
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -64,7 +96,7 @@ class Server:
             def log_message(self, *_):
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = Listener(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
@@ -75,9 +107,10 @@ class Server:
             texts = [
                 part if isinstance(part, str) else "".join(item.get("text", "") for item in part) for part in parts
             ]
-            message = {"role": "assistant", "content": cut(self.answers("".join(texts)), body.get("stop"))}
+            answers = {"judge": verdict, "baseline": lambda _: "a usual answer"}.get(body["model"], self.answers)
+            message = {"role": "assistant", "content": cut(answers("".join(texts)), body.get("stop"))}
             choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-            return {"id": "1", "choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+            return self.answer(choices)
         prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
         if prompts and isinstance(prompts[0], int):
             prompts = [prompts]
@@ -85,7 +118,7 @@ class Server:
         choices = []
         for index, text in enumerate(texts):
             if body.get("echo"):
-                logprobs = echo(text)
+                logprobs = echo(text, self.logprobs(text))
                 for name, last in (
                     ("tokens", "x"),
                     ("token_logprobs", -1.0),
@@ -97,7 +130,11 @@ class Server:
             else:
                 stop = body.get("stop")
                 choices.append({"index": index, "text": cut(self.answers(text), stop), "finish_reason": "stop"})
-        return {"id": "1", "choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+        return self.answer(choices)
+
+    def answer(self, choices):
+        """Returns a body with an id of its own: gage-host asks again if two answers have the same."""
+        return {"id": str(next(self.ids)), "choices": choices, "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 
     def take(self):
         """Returns the requests since the last call."""

@@ -1,42 +1,72 @@
-"""Runs a suite on local rows with gage-host and a mock server."""
+"""Runs a ready suite with gage-host: its rows come from the hub of `hub.py`, and its model is a mock server."""
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 import yaml
 
-from emulation import local_suite
+from rows import SUITES, evaluated_rows
 
-ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 600
+# Token before a text whose likelihood is wanted, as the servers of both programs know it.
+TEXT_START = "¶"
+# Suites whose models answer in a chat: they see pictures, or judge.
+CHAT_SUITES = {"docvqa", "mathvista", "mmmu", "mt_bench", "simpleqa"}
 
 
-def run_suite(name, server, program, change=lambda suite: suite):
-    """Returns the rows, the samples of the run, and the bodies that the server got."""
-    suite = change(yaml.safe_load((ROOT / "config/suites" / f"{name}.yaml").read_text()))
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        suite, rows = local_suite(suite, folder, server.address)
-        path = folder / "suite.yaml"
-        path.write_text(yaml.safe_dump(suite, allow_unicode=True, sort_keys=False))
+class Trial:
+    """The program, with a hub and a folder of its own."""
+
+    def __init__(self, program, hub, plugin_folder=None):
+        self.program, self.hub, self.plugin_folder = program, hub, plugin_folder
+        self.folder = Path(tempfile.mkdtemp(prefix="gage-parity-"))
+        listed = self.call(["list", "metrics", "--json"], {})
+        self.has_python_tests = '"python_tests"' in listed.stdout
+
+    def close(self):
+        """Removes the folder."""
+        shutil.rmtree(self.folder)
+
+    def call(self, arguments, environment):
+        """Runs the program in its folder."""
+        plugins = ["--plugin-dir", self.plugin_folder] if self.plugin_folder else []
+        return subprocess.run(
+            [self.program, *arguments, *plugins],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            # Compiled components are kept in the usual cache, datasets in the folder.
+            env=os.environ | environment,
+            timeout=LIMIT_S,
+        )
+
+    def run(self, suite, server):
+        """Returns the summary, the samples, and the requests that the server got."""
         server.take()
-        command = [
-            program,
-            "run",
-            str(path),
-            "--run-id",
-            "run",
-            "--output-dir",
-            str(folder / "runs"),
-            "--quiet",
-            "--json",
-        ]
-        environment = os.environ | {"JUDGE_BASE_URL": server.address}
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+        settings = [f"datasets.0.params.endpoint={self.hub.address}", "datasets.0.params.token="]
+        if suite not in CHAT_SUITES:
+            # lm-evaluation-harness sends prompts as they are.
+            settings.append("custom.chat_template=none")
+        if suite == "wikitext":
+            settings.append(f"model.text_start={TEXT_START}")
+        arguments = ["eval", suite, "--model", f"openai:mock@{server.address}", "--run-id", suite]
+        arguments += ["--output-dir", "runs", "--quiet", "--json"]
+        for setting in settings:
+            arguments += ["--set", setting]
+        shutil.rmtree(self.folder / "runs" / suite, ignore_errors=True)
+        roles = {"JUDGE_BASE_URL": server.address, "JUDGE_MODEL": "judge", "BASELINE_MODEL": "baseline"}
+        done = self.call(arguments, roles)
         if done.returncode not in (0, 4):
-            raise RuntimeError(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-        samples = [json.loads(line) for line in (folder / "runs/run/samples.jsonl").read_text().splitlines()]
-        samples.sort(key=lambda sample: sample["index"])
-        return rows, samples, server.take(), done
+            raise RuntimeError(f"exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        lines = (self.folder / "runs" / suite / "samples.jsonl").read_text().splitlines()
+        samples = sorted(map(json.loads, lines), key=lambda sample: sample["index"])
+        return json.loads(done.stdout), samples, server.take()
+
+
+def rows_of_suite(suite):
+    """Returns the rows that a suite evaluates, in its order."""
+    return evaluated_rows(yaml.safe_load((SUITES / f"{suite}.yaml").read_text())["datasets"][0]["params"])

@@ -15,6 +15,7 @@ use archive::{Archive, MAX_LOG_BYTES, read_bounded};
 use gage_core::{max_json_values, parse_json};
 use sample::{LogSample, SampleConversion};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::io::{Read, Seek, SeekFrom};
 
@@ -102,9 +103,67 @@ fn read_json(log: impl Read, converted: &mut SampleConversion) -> Result<LogHead
     Ok(LogHead { status: log.status, eval: log.eval, results: log.results })
 }
 
-fn parse<'j, T: Deserialize<'j>>(part: &str, bytes: &'j [u8]) -> Result<T, InspectLogError> {
+/// Parses a part of a log. Python writes `NaN` and infinite numbers, which JSON does not have: they are null here.
+fn parse<T: DeserializeOwned>(part: &str, bytes: &[u8]) -> Result<T, InspectLogError> {
     // Events of a sample are many small values, which are skipped.
     const MIN_BYTES_PER_VALUE_FACTOR: usize = 8;
     let most = max_json_values(bytes.len()).saturating_mul(MIN_BYTES_PER_VALUE_FACTOR);
-    parse_json(bytes, most).map_err(|source| InspectLogError::Json { part: part.to_owned(), source })
+    let parsed = match parse_json(bytes, most) {
+        Ok(parsed) => return Ok(parsed),
+        Err(error) => match with_finite_numbers(bytes) {
+            Some(finite) => parse_json(&finite, most),
+            None => Err(error),
+        },
+    };
+    parsed.map_err(|source| InspectLogError::Json { part: part.to_owned(), source })
+}
+
+/// Replaces the numbers of Python that JSON does not have by null. `None` if there are none.
+fn with_finite_numbers(bytes: &[u8]) -> Option<Vec<u8>> {
+    const NOT_FINITE: [&[u8]; 3] = [b"NaN", b"-Infinity", b"Infinity"];
+    let mut finite = Vec::with_capacity(bytes.len());
+    let (mut is_text, mut is_replaced) = (false, false);
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        let number = NOT_FINITE.iter().find(|number| !is_text && rest.starts_with(number));
+        if let Some(number) = number {
+            finite.extend_from_slice(b"null");
+            is_replaced = true;
+            rest = &rest[number.len()..];
+            continue;
+        }
+        match first {
+            b'"' => is_text = !is_text,
+            // The next byte has no meaning of its own.
+            b'\\' if is_text => {
+                if let Some((escaped, others)) = after.split_first() {
+                    finite.extend_from_slice(&[*first, *escaped]);
+                    rest = others;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        finite.push(*first);
+        rest = after;
+    }
+    is_replaced.then_some(finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_finite_become_null() {
+        for (json, expected) in [
+            (r#"{"a": NaN, "b": [-Infinity, Infinity]}"#, Some(r#"{"a": null, "b": [null, null]}"#)),
+            (r#"{"a": "NaN \"NaN", "b": NaN}"#, Some(r#"{"a": "NaN \"NaN", "b": null}"#)),
+            (r#"{"a": "NaN"}"#, None),
+            ("\"\\", None),
+        ] {
+            let found = with_finite_numbers(json.as_bytes());
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{json}");
+        }
+    }
 }

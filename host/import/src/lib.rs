@@ -5,8 +5,10 @@
 //! [`SourceFolder`]. The tables of what the older program knew are in the module `tables`.
 
 mod convert;
+mod ids;
 mod inspect;
 mod lm_eval;
+mod metric_entry;
 mod note;
 mod promptfoo;
 mod python_name;

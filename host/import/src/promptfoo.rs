@@ -13,10 +13,19 @@ use crate::source_folder::SourceFolder;
 use crate::tree::{Mapping, Tree};
 use crate::yaml;
 use gage_config::{Problems, parse_document};
+use std::collections::BTreeSet;
 
 /// Keys of a configuration that are converted.
-const KNOWN_KEYS: &[&str] =
-    &["description", "prompts", "providers", "targets", "tests", "defaultTest", "evaluateOptions"];
+const KNOWN_KEYS: &[&str] = &[
+    "description",
+    "prompts",
+    "providers",
+    "targets",
+    "tests",
+    "defaultTest",
+    "evaluateOptions",
+    "assertionTemplates",
+];
 /// Keys without an effect on figures, each with the reason.
 const DROPPED_KEYS: &[(&str, &str)] = &[
     ("sharing", "nothing is uploaded"),
@@ -58,6 +67,8 @@ pub fn import_promptfoo(
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let suite::SuiteDocument { mut document, lines } =
         suite::document(&config, name, rows, prompts, models, tests, &mut notes);
+    let mut known = BTreeSet::new();
+    comments.retain(|comment| known.insert(comment.clone()));
     document.comments.extend(comments);
     document.escape_variables();
     let head = vec![

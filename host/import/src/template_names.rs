@@ -1,6 +1,7 @@
 //! Names that a template of another program reads: each is a field of the row.
 
 use crate::template_tokens::{Token, WORDS, locals_of, tokens_of};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -8,6 +9,33 @@ use std::ops::Range;
 pub(crate) fn expression(template: &str) -> Option<&str> {
     let inner = template.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     (!inner.contains("{{") && !inner.contains("}}") && !inner.contains("{%")).then(|| inner.trim())
+}
+
+/// Returns the expression of a template with texts around its expressions: `#### {{answer}}` is `"#### " ~ answer`. `None`
+/// if the template has statements, or no expression.
+pub(crate) fn concatenation(template: &str) -> Option<String> {
+    if template.contains("{%") || template.contains("{#") {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (inner, next) = after.split_once("}}")?;
+        if !before.is_empty() {
+            parts.push(Value::from(before).to_string());
+        }
+        let inner = inner.trim();
+        let is_simple = inner.chars().all(|one| one.is_alphanumeric() || "_.".contains(one));
+        parts.push(if is_simple { inner.to_owned() } else { format!("({inner})") });
+        rest = next;
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    if !rest.is_empty() {
+        parts.push(Value::from(rest).to_string());
+    }
+    Some(parts.join(" ~ "))
 }
 
 /// Returns true if a text is the name of a field: letters, digits and `_`.
@@ -133,6 +161,20 @@ mod tests {
             assert_eq!(first_field(template).as_deref(), field, "{template}");
             assert_eq!(first_list(template).as_deref(), list, "{template}");
             assert_eq!(with_owner(template, "e"), owned, "{template}");
+        }
+    }
+
+    #[test]
+    fn texts_around_expressions_are_joined() {
+        for (template, expected) in [
+            ("#### {{answer}}", Some("\"#### \" ~ answer")),
+            ("{{ a.b }}\ncheck({{ c|trim }})", Some(r#"a.b ~ "\ncheck(" ~ (c|trim) ~ ")""#)),
+            ("{{a if b else c}}.", Some(r#"(a if b else c) ~ ".""#)),
+            ("{% if a %}{{a}}{% endif %}", None),
+            ("a {{b", None),
+            ("a", None),
+        ] {
+            assert_eq!(concatenation(template).as_deref(), expected, "{template}");
         }
     }
 

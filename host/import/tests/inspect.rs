@@ -103,6 +103,17 @@ fn samples_with_errors_have_no_answer() {
 }
 
 #[test]
+fn a_score_that_is_not_a_number_is_left_out() {
+    // Python writes `NaN` into JSON.
+    const LOG: &str = r#"{"version": 2, "status": "success", "eval": {"task": "t"}, "samples": [{
+        "id": "x", "input": "q", "target": "a", "output": {"completion": "a NaN"},
+        "scores": {"grade": {"value": NaN}, "other": {"value": 1}}}]}"#;
+    let import = import_inspect("l.json", Cursor::new(LOG.as_bytes())).expect("a log");
+    assert_eq!(lines_of(&import, ROWS)[0]["metadata"]["inspect"]["scores"], json!({"other": 1.0}));
+    assert_eq!(lines_of(&import, ANSWERS)[0]["answer"], "a NaN");
+}
+
+#[test]
 fn rows_have_the_messages_before_the_first_answer() {
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
     let sample = json!({

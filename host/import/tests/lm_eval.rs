@@ -2,17 +2,19 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use gage_config::{Environment, load};
-use gage_import::{Import, NoteSeverity, SourceFolder, import_lm_eval};
-use std::path::{Path, PathBuf};
+mod support;
+
+use gage_import::{Import, SourceFolder, import_lm_eval};
+use support::{Folder, assert_work, errors_of};
 
 /// Each file with the keys of the notes that need work.
 const CASES: &[(&str, &[&str])] = &[
     ("exam", &["task.gone"]),
     ("exam_law", &[]),
+    ("last_word", &[]),
     ("pages", &["doc_to_target"]),
     ("pairs", &[]),
-    ("passage", &["doc_to_choice"]),
+    ("passage", &[]),
     (
         "python",
         &[
@@ -25,8 +27,8 @@ const CASES: &[(&str, &[&str])] = &[
         ],
     ),
     ("science", &[]),
-    ("science_hard", &["num_fewshot"]),
-    ("sums", &["num_fewshot"]),
+    ("science_hard", &[]),
+    ("sums", &[]),
     ("trivia", &[]),
     ("worked", &["filter_list[0]"]),
 ];
@@ -35,44 +37,18 @@ const CASES: &[(&str, &[&str])] = &[
 const INCLUDED: &[&str] = &["exam_music"];
 
 /// The folder of the tasks.
-struct Tasks;
-
-impl Tasks {
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lm_eval")
-    }
-}
-
-impl SourceFolder for Tasks {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(Tasks::path().join(path)).map_err(|error| error.to_string())
-    }
-
-    fn yaml_files(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(Tasks::path()).expect("the folder");
-        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.filter(|name| name.ends_with(".yaml")).collect();
-        names.sort_unstable();
-        names
-    }
-}
+const TASKS: Folder = Folder("lm_eval");
 
 fn imported(file: &str) -> Import {
     let name = format!("{file}.yaml");
-    let text = Tasks.read(&name).expect("a task");
-    import_lm_eval(&name, &text, &Tasks)
+    let text = TASKS.read(&name).expect("a task");
+    import_lm_eval(&name, &text, &TASKS)
         .unwrap_or_else(|problems| panic!("{name}: {}", problems.render(false)))
 }
 
 /// Returns the conversion of a task that is not in the folder.
 fn import_text(text: &str) -> Import {
-    import_lm_eval("own.yaml", text, &Tasks).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
-}
-
-fn errors_of(suite: &str) -> Option<String> {
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let (_, problems) = load("new.yaml", suite, &[], &environment);
-    problems.has_errors().then(|| problems.render(false))
+    import_lm_eval("own.yaml", text, &TASKS).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
 }
 
 #[test]
@@ -85,13 +61,7 @@ fn tasks_become_suites() {
 #[test]
 fn notes_name_the_keys_that_need_work() {
     for (file, work) in CASES {
-        let import = imported(file);
-        let notes = import.notes.iter().filter(|note| note.severity == NoteSeverity::NeedsWork);
-        let mut found: Vec<&str> = notes.map(|note| note.key.as_str()).collect();
-        let mut expected = work.to_vec();
-        found.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(found, expected, "{file}: {:#?}", import.notes);
+        assert_work(file, &imported(file), work);
     }
 }
 
@@ -99,7 +69,7 @@ fn notes_name_the_keys_that_need_work() {
 fn converted_tasks_are_valid_suites() {
     for (file, _) in CASES {
         let suite = imported(file).suite;
-        if let Some(errors) = errors_of(&suite) {
+        if let Some(errors) = errors_of(&suite, &[]) {
             panic!("{file}\n{errors}\n{suite}");
         }
     }
@@ -108,7 +78,7 @@ fn converted_tasks_are_valid_suites() {
 #[test]
 fn every_task_of_the_folder_has_a_case() {
     let known = |name: &str| CASES.iter().any(|(file, _)| *file == name) || INCLUDED.contains(&name);
-    for file in Tasks.yaml_files() {
+    for file in TASKS.yaml_files() {
         assert!(known(file.trim_end_matches(".yaml")), "{file}");
     }
 }
@@ -136,13 +106,114 @@ fn prompts_and_delimiters_are_those_of_the_task() {
 }
 
 #[test]
+fn targets_and_options_are_read_as_in_the_task() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\ndoc_to_text: '{{q}}'\noutput_type: ";
+    for (keys, expected) in [
+        // A list of letters: the preprocessor reads them.
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: \"{{['A', 'B'].index(key)}}\"\n",
+            "answer_field: key\n        style:",
+        ),
+        // Other lists: the place is that of the list.
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: \"{{['1', '2'].index(number)}}\"\n",
+            "target: \"{'1': 0, '2': 1}[number]\"",
+        ),
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: '{{[1, 0].index(label)}}'\n",
+            "target: \"{1: 0, 0: 1}[label]\"",
+        ),
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: '{{[False, True].index(is_so)}}'\n",
+            "target: \"{False: 0, True: 1}[is_so]\"",
+        ),
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: '{{list.index(right[0])}}'\n",
+            "# TODO: no built-in preprocessor makes these rows: `doc_to_target: {{list.index(right[0])}}` is not",
+        ),
+        (
+            "multiple_choice\ndoc_to_target: label\ndoc_to_choice: '{{[a+\", so \"+b, a+\", but \"+b]}}'\n",
+            "choices: \"[a+\\\", so \\\"+b, a+\\\", but \\\"+b]\"",
+        ),
+        (
+            "multiple_choice\ndoc_to_target: label\ndoc_to_choice: \"{{list|map(attribute='text')|list}}\"\n",
+            "choices: \"list|map(attribute='text')|list\"",
+        ),
+        ("generate_until\ndoc_to_target: 'is {{a}}.'\n", "target: \"\\\"is \\\" ~ a ~ \\\".\\\"\""),
+        ("generate_until\ndoc_to_target: 0\n", "target: \"\\\"0\\\"\""),
+        ("generate_until\ndoc_to_target: '{% if a %}{{a}}{% endif %}'\n", "# TODO: no built-in preprocessor"),
+        ("generate_until\ndoc_to_target: Answer Key\n", "# TODO: no built-in preprocessor"),
+        (
+            "generate_until\ndoc_to_target: a\nmetric_list: [{metric: math_verify}]\n",
+            "- metric_id: math_verify\n    implementation: math_equal",
+        ),
+    ] {
+        let import = import_text(&format!("{HEAD}{keys}"));
+        assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
+        if !expected.starts_with("# TODO") {
+            assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
+        }
+    }
+}
+
+#[test]
+fn options_without_a_prompt_need_work() {
+    const TASK: &str = "task: t\ndataset_path: a/b\ntest_split: test\noutput_type: multiple_choice\n\
+                        doc_to_text: ''\ndoc_to_choice: '{{[good, bad]}}'\ndoc_to_target: 0\n";
+    let import = import_text(TASK);
+    assert_work(TASK, &import, &["doc_to_text"]);
+    for expected in [
+        "# TODO: the options are scored without a prompt; here a prompt must have text",
+        "question: \"choices[0]\"",
+        "choices: \"[good, bad]\"",
+    ] {
+        assert!(import.suite.contains(expected), "{expected}\n{}", import.suite);
+    }
+}
+
+#[test]
+fn a_ready_suite_is_named_if_a_task_needs_python() {
+    const NOTE: &str =
+        "the ready suite `drop` reads this dataset without Python: `gage-host suites show drop`";
+    for (keys, is_named) in [
+        ("dataset_path: EleutherAI/drop\nprocess_results: !function utils.f1\n", true),
+        ("dataset_path: EleutherAI/drop\nmetric_list: [{metric: !function utils.f1}]\n", true),
+        ("dataset_path: EleutherAI/drop\n", false),
+        ("dataset_path: own/drop\nprocess_results: !function utils.f1\n", false),
+    ] {
+        let task = format!(
+            "task: t\noutput_type: generate_until\ntest_split: test\ndoc_to_text: q\ndoc_to_target: a\n{keys}"
+        );
+        let import = import_text(&task);
+        assert_eq!(import.notes.iter().any(|note| note.message == NOTE), is_named, "{keys}");
+    }
+}
+
+#[test]
+fn examples_of_a_split_come_from_its_files() {
+    const HEAD: &str = "task: t\ndataset_path: json\ntest_split: test\nfewshot_split: train\nnum_fewshot: 2\n\
+                        output_type: generate_until\ndoc_to_text: question\ndoc_to_target: answer\n";
+    for (files, expected, work) in [
+        ("{test: rows.jsonl, train: shots.jsonl}", "path: shots.jsonl", 0),
+        ("{test: rows.jsonl}", "path: examples.jsonl", 1),
+    ] {
+        let import = import_text(&format!("{HEAD}dataset_kwargs: {{data_files: {files}}}\n"));
+        let (_, shots) = import.suite.split_once("few_shot:").expect("examples");
+        assert!(shots.contains(expected) && !shots.contains("split: train"), "{files}\n{}", import.suite);
+        let of_files = import.notes.iter().filter(|note| note.key.ends_with("data_files"));
+        assert_eq!(of_files.count(), work, "{files}: {:#?}", import.notes);
+        assert_eq!(errors_of(&import.suite, &[]), None, "{files}\n{}", import.suite);
+    }
+}
+
+#[test]
 fn files_that_are_no_tasks_are_refused() {
     for (text, message) in [
         ("- a\n", "a task is a mapping; this is a list"),
         ("include: gone.yaml\n", "cannot read the included file `gone.yaml`"),
         ("include: /etc/passwd\n", "the path is absolute; write it relative to the file"),
     ] {
-        let problems = import_lm_eval("own.yaml", text, &Tasks).expect_err(text);
+        let problems = import_lm_eval("own.yaml", text, &TASKS).expect_err(text);
         assert!(problems.render(false).contains(message), "{text:?}: {}", problems.render(false));
     }
     /// A file that includes itself.

@@ -2,9 +2,10 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use gage_config::{Environment, load};
-use gage_import::{Import, NoteSeverity, SourceFolder, import_promptfoo};
-use std::path::{Path, PathBuf};
+mod support;
+
+use gage_import::{Import, SourceFolder as _, import_promptfoo};
+use support::{Folder, assert_work, errors_of};
 
 /// Each file with the keys of the notes that need work.
 const CASES: &[(&str, &[&str])] = &[
@@ -16,41 +17,19 @@ const CASES: &[(&str, &[&str])] = &[
 ];
 
 /// The folder of the configurations.
-struct Folder;
+const CONFIGURATIONS: Folder = Folder("promptfoo");
 
-impl Folder {
-    fn path() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/promptfoo")
-    }
-}
-
-impl SourceFolder for Folder {
-    fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(Folder::path().join(path)).map_err(|error| error.to_string())
-    }
-
-    fn yaml_files(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
+/// Settings that choose one of several models and prompts.
+const CHOSEN: [&str; 2] = ["model=openai:m@http://localhost:1/v1", "prompt=Say {{ question }}"];
 
 fn import_text(name: &str, text: &str) -> Import {
-    import_promptfoo(name, text, &Folder, "new.rows.jsonl")
+    import_promptfoo(name, text, &CONFIGURATIONS, "new.rows.jsonl")
         .unwrap_or_else(|problems| panic!("{name}: {}", problems.render(false)))
 }
 
 fn imported(file: &str) -> Import {
     let name = format!("{file}.yaml");
-    import_text(&name, &Folder.read(&name).expect("a configuration"))
-}
-
-fn errors_of(suite: &str) -> Option<String> {
-    let variable = |name: &str| name.ends_with("_API_KEY").then(|| "key".to_owned());
-    let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
-    // Of several models and prompts a command chooses one.
-    let chosen = ["model=openai:m@http://localhost:1/v1", "prompt=Say {{ question }}"].map(str::to_owned);
-    let (_, problems) = load("new.yaml", suite, &chosen, &environment);
-    problems.has_errors().then(|| problems.render(false))
+    import_text(&name, &CONFIGURATIONS.read(&name).expect("a configuration"))
 }
 
 #[test]
@@ -65,13 +44,7 @@ fn configurations_become_suites_and_rows() {
 #[test]
 fn notes_name_the_keys_that_need_work() {
     for (file, work) in CASES {
-        let import = imported(file);
-        let notes = import.notes.iter().filter(|note| note.severity == NoteSeverity::NeedsWork);
-        let mut found: Vec<&str> = notes.map(|note| note.key.as_str()).collect();
-        let mut expected = work.to_vec();
-        found.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(found, expected, "{file}: {:#?}", import.notes);
+        assert_work(file, &imported(file), work);
     }
 }
 
@@ -79,7 +52,7 @@ fn notes_name_the_keys_that_need_work() {
 fn converted_configurations_are_valid_suites() {
     for (file, _) in CASES {
         let suite = imported(file).suite;
-        if let Some(errors) = errors_of(&suite) {
+        if let Some(errors) = errors_of(&suite, &CHOSEN) {
             panic!("{file}\n{errors}\n{suite}");
         }
     }
@@ -114,6 +87,103 @@ fn assertions_become_metrics() {
 }
 
 #[test]
+fn criteria_of_judges_are_texts_of_the_row() {
+    for (assertion, expected) in [
+        ("{type: llm-rubric, value: is short}", "is short"),
+        ("{type: g-eval, value: [is short, is true]}", "is short\nis true"),
+        ("{type: factuality, value: '{{query}} is 4'}", "The answer agrees with this: 2 + 2 is 4"),
+        ("{type: answer-relevance}", "The answer is about this question: 2 + 2"),
+        ("{type: context-recall, value: 'four'}", "This context supports `four`: a table"),
+        ("{type: context-relevance}", "This context is needed to answer `2 + 2`: a table"),
+        ("{type: context-faithfulness}", "The answer says only what this context supports: a table"),
+    ] {
+        let text = format!(
+            "prompts: ['{{{{query}}}}']\ntests: [{{vars: {{query: 2 + 2, context: a table}}, assert: [{assertion}]}}]\n"
+        );
+        let import = import_text("a.yaml", &text);
+        let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
+        assert_eq!(row["expected"]["criteria"], expected, "{assertion}");
+    }
+}
+
+#[test]
+fn a_metric_says_all_that_its_judge_checks() {
+    let text = "prompts: ['{{query}}']\ntests:\n- vars: {query: q, context: c}\n  assert:\n  \
+                - {type: llm-rubric, value: a}\n  - {type: context-relevance}\n  - {type: llm-rubric, value: b}\n";
+    let suite = import_text("a.yaml", text).suite;
+    let (_, metrics) = suite.split_once("\nmetrics:\n").expect("metrics");
+    let comments: Vec<&str> = metrics.lines().filter(|line| line.trim_start().starts_with('#')).collect();
+    assert_eq!(comments.len(), 2, "{suite}");
+    assert!(comments[0].contains("`llm-rubric`") && comments[1].contains("`context-relevance`"), "{suite}");
+    assert_eq!(metrics.matches("metric_id").count(), 1, "{suite}");
+}
+
+#[test]
+fn assertions_may_be_named() {
+    const TEMPLATES: &str = "assertionTemplates:\n  short: {type: icontains, value: ahoy}\n  \
+                             circle: {type: assert-set, assert: [{$ref: '#/assertionTemplates/circle'}]}\n";
+    for (assertion, expected, work) in [
+        ("{$ref: '#/assertionTemplates/short'}", "metric_id: icontains", &[][..]),
+        ("{$ref: '#/gone'}", "# TODO: `$ref: #/gone` names no assertion of this file", &["assert.$ref"]),
+        (
+            "{$ref: '#/assertionTemplates/circle'}",
+            "# TODO: only the first 1000 assertions of a test are converted",
+            &["assert"],
+        ),
+        (
+            "{type: icontains, value: a, transform: output.b}",
+            "# TODO: `transform` of an assertion changes answers by code, and has no counterpart",
+            &["assert.transform"],
+        ),
+    ] {
+        let text = format!(
+            "{TEMPLATES}prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: a}}, assert: [{assertion}]}}]\n"
+        );
+        let import = import_text("a.yaml", &text);
+        assert!(import.suite.contains(expected), "{assertion}\n{expected}\n{}", import.suite);
+        assert_work(assertion, &import, work);
+    }
+}
+
+#[test]
+fn parts_of_prompts_without_a_counterpart_are_noted() {
+    for (text, work, expected) in [
+        (
+            "prompts: ['{% for one in _conversation %}{{one.input}}{% endfor %}{{q}}']\ntests: [{vars: {q: a}}]\n",
+            "prompts[0]",
+            "# TODO: the prompt reads earlier tests as `_conversation`; here each test is on its own",
+        ),
+        (
+            "prompts: ['{{(q | load).tone}}']\ntests: [{vars: {q: '{}'}}]\n",
+            "prompts[0]",
+            "# TODO: the filter `load`, which reads JSON, has no counterpart",
+        ),
+        (
+            "prompts: ['{{q}}']\ntests: [{vars: {q: a}, options: {rubricPrompt: r}}]\n",
+            "tests.options.rubricPrompt",
+            "# TODO: `options.rubricPrompt` is left out: the judge has the prompt `judge`",
+        ),
+    ] {
+        let import = import_text("a.yaml", text);
+        assert!(import.suite.contains(expected), "{expected}\n{}", import.suite);
+        assert_work(text, &import, &[work]);
+    }
+}
+
+#[test]
+fn the_question_is_the_field_that_is_named_so() {
+    for (prompt, vars, expected) in [
+        ("{{language}} {{input}}", "{language: French, input: Hello}", "question_field: input"),
+        ("{{language}} {{word}}", "{language: French, word: Hello}", "question_field: language"),
+        ("{{input}} {{word}}", "{input: 1, word: Hello}", "question_field: word"),
+    ] {
+        let text = format!("prompts: ['{prompt}']\ntests: [{{vars: {vars}}}]\n");
+        let suite = import_text("a.yaml", &text).suite;
+        assert!(suite.contains(expected), "{prompt} {expected}\n{suite}");
+    }
+}
+
+#[test]
 fn providers_become_models() {
     for (provider, expected) in [
         ("openai:gpt-4.1", "model: \"openai:gpt-4.1\""),
@@ -131,6 +201,6 @@ fn providers_become_models() {
 
 #[test]
 fn texts_that_are_no_configurations_are_refused() {
-    let problems = import_promptfoo("a.yaml", "- a\n", &Folder, "rows.jsonl").expect_err("a list");
+    let problems = import_promptfoo("a.yaml", "- a\n", &CONFIGURATIONS, "rows.jsonl").expect_err("a list");
     assert!(problems.render(false).contains("a configuration is a mapping; this is a list"));
 }

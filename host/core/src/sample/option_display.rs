@@ -73,13 +73,36 @@ pub(super) fn shows_all(messages: &[Message], options: &[ChoiceOption]) -> bool 
     }
     let texts: Vec<String> = messages.iter().map(|message| collapsed(&text_of(&message.content))).collect();
     let text = texts.join("\n");
+    let is_media = |part: &ContentPart| matches!(part, ContentPart::Media { .. });
+    let has_media = messages.iter().any(|message| message.content.iter().any(is_media));
     let mut from = 0;
-    // An option without a text is an image, or has nothing to show.
-    options.iter().filter(|option| !option.content.trim().is_empty()).all(|option| {
-        let end = end_of_item(&text, from, option);
+    options.iter().all(|option| {
+        let words = match has_media {
+            true => words_beside_images(&option.content),
+            false => option.content.split_whitespace().collect(),
+        };
+        // An option without words is an image, or has nothing to show.
+        let end = if words.is_empty() { Some(from) } else { end_of_item(&text, from, &option.id, &words) };
         from = end.unwrap_or(from);
         end.is_some()
     })
+}
+
+/// Returns the words of an option without places of images, as in `<image 2>`: the image itself is there instead.
+fn words_beside_images(option: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = option;
+    while let Some((before, place)) = rest.split_once("<image") {
+        let Some((number, behind)) = place.split_once('>') else { break };
+        let digits = number.trim_start_matches([' ', '_']);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        words.extend(before.split_whitespace());
+        rest = behind;
+    }
+    words.extend(rest.split_whitespace());
+    words
 }
 
 /// Returns whether a message shows all options as most preprocessors write them: a line for each, as in `A. Shark`. Other
@@ -95,8 +118,7 @@ fn shows_plain_list(message: &Message, options: &[ChoiceOption]) -> bool {
 }
 
 /// Returns the end of the first list item with an option, at `from` or later.
-fn end_of_item(text: &str, from: usize, option: &ChoiceOption) -> Option<usize> {
-    let words: Vec<&str> = option.content.split_whitespace().collect();
+fn end_of_item(text: &str, from: usize, id: &str, words: &[&str]) -> Option<usize> {
     text[from..].char_indices().find_map(|(offset, _)| {
         let (before, item) = text.split_at(from + offset);
         let is_line = before.is_empty() || before.ends_with('\n');
@@ -105,8 +127,8 @@ fn end_of_item(text: &str, from: usize, option: &ChoiceOption) -> Option<usize> 
             let is_after_item = from > 0 && !before[from..].contains(char::is_alphanumeric);
             is_line || is_after_item || !before.trim_end().ends_with(char::is_alphanumeric)
         };
-        let as_line = if is_line { after_line(item, &option.id, &words) } else { None };
-        let labelled = || after_labelled(item, &option.id, &words).filter(|_| begins_item());
+        let as_line = if is_line { after_line(item, id, words) } else { None };
+        let labelled = || after_labelled(item, id, words).filter(|_| begins_item());
         let rest = as_line.or_else(labelled)?;
         Some(text.len() - rest.len())
     })
@@ -232,6 +254,25 @@ mod tests {
             {"role": "system", "content": "A. Shark\nB. Dolphin"}, {"role": "user", "content": "Which?"},
         ]);
         assert_eq!(shown(in_system, letters(), "B"), "Which?");
+    }
+
+    #[test]
+    fn images_in_place_of_options_are_shown() {
+        let image = json!({"type": "image_url", "image_url": {"url": "a.png"}});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let options = json!([
+            {"id": "A", "content": "Shark"}, {"id": "B", "content": "<image 1>"},
+            {"id": "C", "content": "fin of <image_2>"},
+        ]);
+        let written = [text("Which?\n(A) Shark\n(B) "), image.clone(), text("\n(C) fin of "), image.clone()];
+        let shown_as = |content: &[Value], options: &Value| {
+            shown(json!([{"role": "user", "content": content}]), options.clone(), "B")
+        };
+        assert_eq!(shown_as(written.as_slice(), &options), "Which?\n(A) Shark\n(B) \n(C) fin of ");
+        let without_image = [text("Which?\n(A) Shark\n(B)\n(C) fin of")];
+        assert!(shown_as(without_image.as_slice(), &options).ends_with(ANSWER_WITH_LETTER));
+        let no_place = json!([{"id": "A", "content": "Shark"}, {"id": "B", "content": "<image x>"}]);
+        assert!(shown_as(written.as_slice(), &no_place).ends_with(ANSWER_WITH_LETTER));
     }
 
     #[test]

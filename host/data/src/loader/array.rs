@@ -81,7 +81,7 @@ impl Array {
         }
         let keys = match keys.is_empty() {
             true => "there is none".to_owned(),
-            false => format!("arrays are at: {}", keys.join(", ")),
+            false => format!("arrays are at: {}", gage_core::name_list(keys, MAX_SHOWN_KEYS, ", ")),
         };
         Err(LoaderError::Unsuited(match records {
             Some(records) => format!(

@@ -230,7 +230,7 @@ fn check_form(names: &[String], delimiter: u8) -> Result<(), LoaderError> {
     };
     Err(LoaderError::Unsuited(format!(
         "the header has one column, '{}', and contains {found:?}, which this loader does not split at; {advice}",
-        gage_core::printable_line(only)
+        gage_core::shown_name(only)
     )))
 }
 
@@ -249,7 +249,8 @@ fn check_names(names: &[String], is_given: bool) -> Result<(), LoaderError> {
         }
         if !seen.insert(name.as_str()) {
             return Err(LoaderError::Unsuited(format!(
-                "{origin} names the column '{name}' twice (column {column}){advice}"
+                "{origin} names the column '{}' twice (column {column}){advice}",
+                gage_core::shown_name(name)
             )));
         }
     }

@@ -1,5 +1,6 @@
 //! Scorers of Inspect, and the metrics that take their place.
 
+use crate::metric_entry::metric_entry;
 use crate::python_name::{plugin_command, plugin_file};
 use crate::tree::{Mapping, Tree};
 use serde_json::Value;
@@ -18,22 +19,32 @@ pub(super) struct Counterpart {
 
 /// Returns the counterpart of a scorer with its options. `id` is the name of its score.
 pub(super) fn counterpart(id: &str, name: &str, options: &Value) -> Counterpart {
-    let last = name.rsplit('/').next().unwrap_or(name);
+    let last = last_name(name);
     let keeps_case = options["ignore_case"] == Value::Bool(false);
-    let case: &[(&str, bool)] = if keeps_case { &[("case_sensitive", true)] } else { &[] };
-    let found = |implementation: &str, params: &[(&str, bool)], difference: Option<&str>| Counterpart {
-        metric: metric(id, implementation, params),
+    let only_case = [("case_sensitive", Value::from(true))];
+    let case: &[(&str, Value)] = if keeps_case { &only_case } else { &[] };
+    let found = |implementation: &str, params: &[(&str, Value)], difference: Option<&str>| Counterpart {
+        metric: metric_entry(id, implementation, params),
         extractor: None,
         difference: difference.map(str::to_owned),
         command: None,
     };
+    let missing = || Counterpart {
+        metric: metric_entry(id, &plugin_file(id), &[]),
+        extractor: None,
+        difference: Some(format!("the scorer `{last}` has no counterpart")),
+        command: Some(plugin_command(id, "metric")),
+    };
     match last {
         "includes" => found("contains", case, None),
-        "exact" => found(
-            "exact_match",
-            &[("any_reference", true)],
-            Some("`exact` of Inspect also ignores punctuation and articles"),
-        ),
+        "exact" => {
+            let params = [
+                ("ignore_patterns", Value::from(vec![r"(?i)\b(?:a|an|the)\b\s*"])),
+                ("ignore_case", Value::from(true)),
+                ("ignore_punctuation", Value::from(true)),
+            ];
+            found("extracted_match", &params, Some("`exact` of Inspect also ignores the number of spaces"))
+        }
         "f1" => found("token_f1", &[], None),
         "choice" => found("multi_choice_accuracy", &[], None),
         "math" => found("math_equal", &[], None),
@@ -46,6 +57,10 @@ pub(super) fn counterpart(id: &str, name: &str, options: &Value) -> Counterpart 
             case,
             Some("`match` of Inspect wants the reference at the end, or at the beginning"),
         ),
+        "pattern" | "answer" => match pattern_params(last, options) {
+            Some(params) => found("extracted_match", &params, None),
+            None => missing(),
+        },
         "model_graded_qa" | "model_graded_fact" => {
             let difference = format!(
                 "`{last}` of Inspect asks a judge: add a role of type `judge_model` and the step \
@@ -57,25 +72,108 @@ pub(super) fn counterpart(id: &str, name: &str, options: &Value) -> Counterpart 
                 ..found("judge_score", &[], None)
             }
         }
-        _ => Counterpart {
-            metric: metric(id, &plugin_file(id), &[]),
-            extractor: None,
-            difference: Some(format!("the scorer `{last}` has no counterpart")),
-            command: Some(plugin_command(id, "metric")),
-        },
+        _ => missing(),
     }
 }
 
-fn metric(id: &str, implementation: &str, params: &[(&str, bool)]) -> Mapping {
-    let mut metric = Mapping::default();
-    metric.set("metric_id", Tree::text(id));
-    if id != implementation {
-        metric.set("implementation", Tree::text(implementation));
+/// Returns the parameters of `extracted_match` for a scorer that compares a part of the answer.
+fn pattern_params(scorer: &str, options: &Value) -> Option<Vec<(&'static str, Value)>> {
+    let given = options["pattern"].as_str()?;
+    let pattern = match (scorer, given) {
+        ("pattern", own) => own,
+        (_, "letter") => r"answer\s*:\s*([a-z])(?!\w)",
+        (_, "word") => r"answer\s*:\s*(\w+)",
+        (_, "line") => r"answer\s*:\s*([^\n]+)",
+        _ => return None,
+    };
+    if scorer == "pattern" && options["ignore_case"] == Value::Bool(false) {
+        return Some(vec![("pattern", Value::from(pattern))]);
     }
-    if !params.is_empty() {
-        let mut mapping = Mapping::default();
-        params.iter().for_each(|(key, value)| mapping.set(key, Tree::Scalar((*value).into())));
-        metric.set("params", Tree::Map(mapping));
+    Some(vec![("pattern", Value::from(format!("(?i){pattern}"))), ("ignore_case", Value::from(true))])
+}
+
+/// Returns the scorer that gave a score. Of several scorers with a name, Inspect numbers the later ones: `match`, `match1`.
+/// A score with several values has the name of the value after a `-`.
+pub(super) fn scorer_of<'s>(scorers: &'s [Value], score: &str) -> Option<&'s Value> {
+    scorers.iter().enumerate().find_map(|(place, scorer)| {
+        let name = name_of(scorer);
+        let number = scorers.iter().take(place).filter(|other| name_of(other) == name).count();
+        let unique = if number > 0 { format!("{name}{number}") } else { name.to_owned() };
+        let rest = score.strip_prefix(&unique)?;
+        (rest.is_empty() || rest.starts_with('-')).then_some(scorer)
+    })
+}
+
+/// Returns the name of a scorer of a log.
+fn name_of(scorer: &Value) -> &str {
+    last_name(scorer["name"].as_str().unwrap_or_default())
+}
+
+/// Returns the name of a scorer without its package.
+fn last_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn scores_have_the_scorers_that_gave_them() {
+        let scorers = [("match", 0), ("inspect_ai/includes", 1), ("match", 2), ("own", 3)];
+        let scorers = scorers.map(|(name, number)| json!({"name": name, "number": number}));
+        for (score, number) in [
+            ("match", Some(0)),
+            ("match1", Some(2)),
+            ("match1-part", Some(2)),
+            ("includes", Some(1)),
+            ("own-part", Some(3)),
+            ("match2", None),
+            ("owner", None),
+        ] {
+            let found = scorer_of(&scorers, score).and_then(|scorer| scorer["number"].as_u64());
+            assert_eq!(found, number, "{score}");
+        }
     }
-    metric
+
+    #[test]
+    fn differences_of_scorers_are_told() {
+        for (name, options, implementation, difference) in [
+            ("includes", json!({}), "contains", None),
+            (
+                "exact",
+                json!({}),
+                "extracted_match",
+                Some("`exact` of Inspect also ignores the number of spaces"),
+            ),
+            ("pattern", json!({"pattern": "(.)"}), "extracted_match", None),
+            ("own", json!({}), "./score/score.wasm", Some("the scorer `own` has no counterpart")),
+        ] {
+            let found = counterpart("score", name, &options);
+            assert_eq!(found.metric.text("implementation"), Some(implementation), "{name}");
+            assert_eq!(found.difference.as_deref(), difference, "{name}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_scorers_are_kept() {
+        for (name, options, pattern, ignores_case) in [
+            ("pattern", json!({"pattern": "is (.)"}), Some("(?i)is (.)"), true),
+            ("pattern", json!({"pattern": "is (.)", "ignore_case": false}), Some("is (.)"), false),
+            ("answer", json!({"pattern": "word"}), Some(r"(?i)answer\s*:\s*(\w+)"), true),
+            ("answer", json!({"pattern": "letter"}), Some(r"(?i)answer\s*:\s*([a-z])(?!\w)"), true),
+            ("answer", json!({"pattern": "line"}), Some(r"(?i)answer\s*:\s*([^\n]+)"), true),
+            ("answer", json!({"pattern": "page"}), None, false),
+        ] {
+            let found = counterpart("score", name, &options);
+            let params = found.metric.get("params").and_then(Tree::as_map);
+            assert_eq!(params.and_then(|params| params.text("pattern")), pattern, "{name} {options}");
+            assert_eq!(
+                params.is_some_and(|params| params.has("ignore_case")),
+                ignores_case,
+                "{name} {options}"
+            );
+        }
+    }
 }

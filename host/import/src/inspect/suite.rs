@@ -1,9 +1,10 @@
 //! Writes the two suites of a log: one gives the scores of the log, the other scores the answers of any model.
 
 use super::sample::SampleConversion;
-use super::scorers::counterpart;
+use super::scorers::{counterpart, scorer_of};
 use super::{ANSWERS, LogHead, ROWS, SUITE};
 use crate::convert::Import;
+use crate::ids::id_of;
 use crate::note::Notes;
 use crate::tree::{Mapping, Tree};
 use crate::yaml;
@@ -73,13 +74,8 @@ fn rescoring(task: &str, head: &LogHead, converted: &SampleConversion, notes: &m
     let scorers = head.eval.get("scorers").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let (mut metrics, mut extractors, mut needs_written) = (Vec::new(), Vec::new(), Vec::new());
     for score in &converted.scores {
-        let scorer = scorers.iter().find(|scorer| {
-            let name = scorer["name"].as_str().unwrap_or_default();
-            let last = name.rsplit('/').next().unwrap_or(name);
-            score == last || score.strip_prefix(last).is_some_and(|rest| rest.starts_with('-'))
-        });
         let empty = Value::Null;
-        let (name, options) = match scorer {
+        let (name, options) = match scorer_of(scorers, score) {
             Some(scorer) => (scorer["name"].as_str().unwrap_or(score), &scorer["options"]),
             None => (score.as_str(), &empty),
         };
@@ -214,14 +210,4 @@ fn add_notes(head: &LogHead, converted: &SampleConversion, notes: &mut Notes, co
             }
         }
     }
-}
-
-fn id_of(name: &str) -> String {
-    let id: String = name
-        .chars()
-        .map(|one| if one.is_ascii_alphanumeric() || "._-".contains(one) { one } else { '-' })
-        .take(128)
-        .collect();
-    let id = id.trim_start_matches(['.', '_', '-']);
-    if id.is_empty() { "task".to_owned() } else { id.to_owned() }
 }

@@ -55,6 +55,22 @@ pub(super) fn convert(task: &Task, notes: &mut Notes) -> Mapping {
     dataset
 }
 
+/// Adds the examples of a split to the parameters of a dataset. Those of a dataset of files are in files, too.
+pub(super) fn add_examples(task: &Task, mut shots: Mapping, params: &mut Mapping, notes: &mut Notes) {
+    if params.has("path") {
+        let split = shots.remove("split").map(|split| split.plain_text()).unwrap_or_default();
+        let kwargs = task.get("dataset_kwargs").and_then(Tree::as_map);
+        let files = kwargs.and_then(|kwargs| kwargs.get("data_files"));
+        shots.set_first("path", one_or_list(files.map(|files| files_of(files, &split)).unwrap_or_default()));
+        if !shots.has("path") {
+            let message = format!("the task names no file of the split `{split}`, which has the examples");
+            notes.needs_work(task.key("dataset_kwargs.data_files"), message, &mut shots.comments);
+            shots.set_first("path", Tree::text("examples.jsonl"));
+        }
+    }
+    params.set("few_shot", Tree::Map(shots));
+}
+
 fn hub(task: &Task, path: &str, split: &str, files: &[String], params: &mut Mapping, notes: &mut Notes) {
     params.set("hub_id", Tree::text(path));
     if path.is_empty() {

@@ -77,6 +77,9 @@ impl TaskDraft {
         add_rows(task, rows, &mut dataset, notes);
         add_functions(task, &mut dataset, notes);
         let prompt = prompt::convert(task, choices.as_ref(), &target, notes);
+        if let (Some(shots), Some(params)) = (prompt::examples_of_split(task), dataset.section("params")) {
+            dataset::add_examples(task, shots, params, notes);
+        }
         let mut settings = Mapping::default();
         if kind == OutputType::GenerateUntil {
             settings.set("sampling_params", Tree::Map(sampling::convert(task, notes)));
@@ -86,13 +89,7 @@ impl TaskDraft {
         if let Some(repeats) = task.count_of("repeats").filter(|repeats| *repeats > 1) {
             settings.set("repeat", Tree::Scalar(repeats.into()));
         }
-        let readings = filters::convert(task, notes)
-            .into_iter()
-            .map(|pipeline| {
-                let metrics = metrics::convert(task, &pipeline, notes);
-                (pipeline, metrics)
-            })
-            .collect();
+        let readings = readings(task, notes);
         TaskDraft {
             id: task.id.clone(),
             dataset,
@@ -105,6 +102,26 @@ impl TaskDraft {
     }
 }
 
+/// Returns the ways to read the answers. Metrics that find the answers themselves need one way only.
+fn readings(task: &Task, notes: &mut Notes) -> Vec<(Pipeline, Vec<Tree>)> {
+    let pipelines = filters::convert(task, notes);
+    let are_simple = pipelines.iter().all(Pipeline::is_simple);
+    let mut readings: Vec<(Pipeline, Vec<Tree>)> = Vec::new();
+    for pipeline in pipelines {
+        let metrics = metrics::convert(task, &pipeline, notes);
+        match readings.first_mut().filter(|_| are_simple) {
+            Some((_, known)) => {
+                known.extend(metrics.into_iter().filter(|metric| !known.contains(metric)).collect::<Vec<_>>())
+            }
+            None => readings.push((pipeline, metrics)),
+        }
+    }
+    if are_simple && let Some((pipeline, _)) = readings.first_mut() {
+        *pipeline = Pipeline::default();
+    }
+    readings
+}
+
 fn rows_of(task: &Task, choices: Option<&Choices>, target: &Target) -> Rows {
     match (task.output_type(), choices) {
         (OutputType::MultipleChoice, Some(choices)) => rows::of_choices(task, choices, target),
@@ -113,10 +130,7 @@ fn rows_of(task: &Task, choices: Option<&Choices>, target: &Target) -> Rows {
         }
         (OutputType::GenerateUntil, _) => rows::of_answer(task, target),
         (OutputType::Rolling, _) => rows::of_texts(task, target),
-        // The text to be scored is the only option of a sample.
-        (OutputType::Loglikelihood, _) => {
-            rows::of_choices(task, &Choices::Other("the answer alone".to_owned()), target)
-        }
+        (OutputType::Loglikelihood, _) => rows::of_continuation(task),
     }
 }
 
@@ -132,7 +146,8 @@ fn inference(task: &Task, scores_letters: bool) -> Mapping {
                 step.set("continuation", Tree::text("id"));
             }
             let delimiter = prompt::delimiter_of_target(task);
-            if !delimiter.is_empty() {
+            // Of a single text, lm-eval scores no delimiter.
+            if !delimiter.is_empty() && task.output_type() == OutputType::MultipleChoice {
                 step.set("continuation_prefix", Tree::text(delimiter));
             }
         }
@@ -156,6 +171,9 @@ fn add_rows(task: &Task, rows: Rows, dataset: &mut Mapping, notes: &mut Notes) {
         params.set("preprocess", Tree::text(rows.preprocess));
         params.comments_of("preprocess").extend(comments);
         return;
+    }
+    if !rows.fields.entries.is_empty() {
+        params.set("fields", Tree::Map(rows.fields));
     }
     let is_default = rows.preprocess == "default";
     if !is_default {
@@ -185,6 +203,12 @@ fn add_functions(task: &Task, dataset: &mut Mapping, notes: &mut Notes) {
         }
         let help = format!("write it as a plugin: {}", plugin_command(&function, kind));
         notes.needs_work(task.key(key), message, &mut dataset.comments).help(help);
+    }
+    if let Some(suite) = functions::ready_suite(&task.dataset()).filter(|_| task.has_functions()) {
+        let message = format!(
+            "the ready suite `{suite}` reads this dataset without Python: `gage-host suites show {suite}`"
+        );
+        notes.changed(task.key("dataset_path"), message, &mut dataset.comments);
     }
     for key in ["doc_to_image", "doc_to_audio", "use_prompt"] {
         if task.get(key).is_some() {

@@ -16,6 +16,8 @@ pub(super) struct Pipeline {
     pub(super) strips: bool,
     /// True if case does not count.
     pub(super) ignores_case: bool,
+    /// The patterns, each with the match that counts: `first` or `last`.
+    pub(super) patterns: Vec<(String, &'static str)>,
     /// Comments about filters without a counterpart.
     pub(super) comments: Vec<String>,
 }
@@ -33,6 +35,7 @@ pub(super) fn convert(task: &Task, notes: &mut Notes) -> Vec<Pipeline> {
             let Some(step) = step.as_map() else { continue };
             pipeline.add(step, &key, notes);
         }
+        pipeline.note_groups(&key, notes);
         pipelines.push(pipeline);
     }
     if pipelines.is_empty() {
@@ -42,14 +45,54 @@ pub(super) fn convert(task: &Task, notes: &mut Notes) -> Vec<Pipeline> {
 }
 
 impl Pipeline {
+    /// Returns true if a metric can read the answers itself: at most one pattern finds them.
+    pub(super) fn is_simple(&self) -> bool {
+        self.patterns.len() <= 1 && self.extractors.len() == self.patterns.len() && self.comments.is_empty()
+    }
+
+    /// Notes patterns of which an extractor takes another group than lm-eval.
+    fn note_groups(&mut self, key: &str, notes: &mut Notes) {
+        let is_other = |(pattern, _): &(String, &str)| groups(pattern) > 1 && !is_choice_of_groups(pattern);
+        if !self.is_simple() && self.patterns.iter().any(is_other) {
+            let message = "lm-eval takes the first group that is not empty; here it is the whole match. Set `group` to \
+                           the right one";
+            notes.needs_work(key.to_owned(), message.to_owned(), &mut self.comments);
+        }
+    }
+
+    fn regex(&mut self, step: &Mapping, key: &str, notes: &mut Notes) {
+        let pattern = step.text("regex_pattern").unwrap_or(r"#### (\-?[0-9\.\,]+)");
+        let mut params = Mapping::default();
+        params.set("pattern", Tree::text(pattern));
+        if groups(pattern) > 1 {
+            params.set("group", Tree::Scalar(0.into()));
+        }
+        let select = step.get("group_select").map_or_else(|| "0".to_owned(), Tree::plain_text);
+        let which = match select.as_str() {
+            "-1" => "last",
+            "0" => "first",
+            other => {
+                let message =
+                    format!("`group_select: {other}` takes a later match; here it is the first one");
+                notes.needs_work(key.to_owned(), message, &mut self.comments);
+                "first"
+            }
+        };
+        params.set("which", Tree::text(which));
+        params.set("ignore_case", Tree::Scalar(Value::Bool(false)));
+        let mut extractor = Mapping::default();
+        extractor.set("regex", Tree::Map(params));
+        self.extractors.push(Tree::Map(extractor));
+        self.patterns.push((pattern.to_owned(), which));
+    }
+
     fn add(&mut self, step: &Mapping, key: &str, notes: &mut Notes) {
         match step.text("function").unwrap_or_default() {
             "take_first" => {}
             "remove_whitespace" => self.strips = true,
             "lowercase" | "uppercase" => self.ignores_case = true,
             "regex" => {
-                let extractor = regex(step, key, &mut self.comments, notes);
-                self.extractors.push(extractor);
+                self.regex(step, key, notes);
                 self.strips = true;
             }
             "multi_choice_regex" => {
@@ -79,35 +122,9 @@ impl Pipeline {
     }
 }
 
-fn regex(step: &Mapping, key: &str, comments: &mut Vec<String>, notes: &mut Notes) -> Tree {
-    let pattern = step.text("regex_pattern").unwrap_or(r"#### (\-?[0-9\.\,]+)");
-    let mut params = Mapping::default();
-    params.set("pattern", Tree::text(pattern));
-    if groups(pattern) > 1 {
-        // lm-eval takes the first group that matched. Of alternatives, that is the whole match.
-        params.set("group", Tree::Scalar(0.into()));
-        let are_alternatives = pattern.starts_with('(') && pattern.ends_with(')') && pattern.contains(")|(");
-        if !are_alternatives {
-            let message = "lm-eval takes the first group that is not empty; here it is the whole match. Set \
-                           `group` to the right one";
-            notes.needs_work(key.to_owned(), message.to_owned(), comments);
-        }
-    }
-    let select = step.get("group_select").map(Tree::plain_text).unwrap_or_else(|| "0".to_owned());
-    let which = match select.as_str() {
-        "-1" => "last",
-        "0" => "first",
-        other => {
-            let message = format!("`group_select: {other}` takes a later match; here it is the first one");
-            notes.needs_work(key.to_owned(), message, comments);
-            "first"
-        }
-    };
-    params.set("which", Tree::text(which));
-    params.set("ignore_case", Tree::Scalar(Value::Bool(false)));
-    let mut extractor = Mapping::default();
-    extractor.set("regex", Tree::Map(params));
-    Tree::Map(extractor)
+/// Returns true if a pattern is a choice of groups, so that the whole match is that of the group.
+fn is_choice_of_groups(pattern: &str) -> bool {
+    pattern.starts_with('(') && pattern.ends_with(')') && pattern.contains(")|(")
 }
 
 /// Returns the number of groups of a pattern.

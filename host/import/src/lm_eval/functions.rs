@@ -59,10 +59,46 @@ const KNOWN: &[KnownFunction] = &[
     },
 ];
 
+/// Datasets of published tasks with functions of Python, each with the ready suite that needs none.
+const READY_SUITES: &[(&str, &str)] = &[
+    ("EleutherAI/drop", "drop"),
+    ("EleutherAI/wikitext_document_level", "wikitext"),
+    ("HuggingFaceH4/MATH-500", "math500"),
+    ("Idavidrein/gpqa", "gpqa"),
+    ("MMMU/MMMU", "mmmu"),
+    ("Rowan/hellaswag", "hellaswag"),
+    ("TIGER-Lab/MMLU-Pro", "mmlu_pro"),
+    ("allenai/winogrande", "winogrande"),
+    ("google-research-datasets/mbpp", "mbpp"),
+    ("google/IFEval", "ifeval"),
+    ("openai/openai_humaneval", "humaneval"),
+    ("truthfulqa/truthful_qa", "truthfulqa_mc2"),
+];
+
+/// Returns the ready suite of a dataset.
+pub(super) fn ready_suite(dataset: &str) -> Option<&'static str> {
+    READY_SUITES.iter().find(|(known, _)| *known == dataset).map(|(_, suite)| *suite)
+}
+
 /// Returns the effect of a function, if the task is a published one.
 pub(super) fn effect_of(dataset: &str, function: &str) -> Option<&'static str> {
     let name = function.rsplit('.').next().unwrap_or(function);
     let dataset = dataset.to_ascii_lowercase();
     let known = KNOWN.iter().find(|known| dataset.contains(known.dataset) && known.name == name);
     known.map(|known| known.effect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn ready_suites_read_the_dataset_of_the_task() {
+        for (dataset, suite) in READY_SUITES {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/suites").join(suite);
+            let text = std::fs::read_to_string(path.with_extension("yaml")).expect(suite);
+            assert!(text.contains(&format!("hub_id: {dataset}\n")), "{suite}");
+        }
+    }
 }

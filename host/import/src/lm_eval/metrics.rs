@@ -3,6 +3,8 @@
 use super::files::FUNCTION;
 use super::filters::Pipeline;
 use super::task::{OutputType, Task};
+use crate::ids::metric_id_of;
+use crate::metric_entry::metric_entry;
 use crate::note::Notes;
 use crate::python_name::{plugin_command, plugin_file};
 use crate::tree::{Mapping, Tree};
@@ -49,22 +51,6 @@ fn named(name: &str) -> Mapping {
     entry
 }
 
-fn metric(id: &str, implementation: &str, params: &[(&str, Value)]) -> Mapping {
-    let mut metric = Mapping::default();
-    metric.set("metric_id", Tree::text(id));
-    if id != implementation {
-        metric.set("implementation", Tree::text(implementation));
-    }
-    if !params.is_empty() {
-        let mut mapping = Mapping::default();
-        for (key, value) in params {
-            mapping.set(key, Tree::Scalar(value.clone()));
-        }
-        metric.set("params", Tree::Map(mapping));
-    }
-    metric
-}
-
 fn convert_one(
     task: &Task,
     name: &str,
@@ -74,14 +60,15 @@ fn convert_one(
     notes: &mut Notes,
 ) -> Mapping {
     let is_choice = task.output_type() == OutputType::MultipleChoice;
+    let is_single = task.output_type() == OutputType::Loglikelihood;
     match name {
-        "acc" if is_choice => metric("acc", "multi_choice_accuracy", &[]),
+        "acc" if is_choice => metric_entry("acc", "multi_choice_accuracy", &[]),
         "acc_norm" if is_choice => {
             let field = Value::from("model_output.answer_normalized");
-            metric("acc_norm", "multi_choice_accuracy", &[("prediction_field", field)])
+            metric_entry("acc_norm", "multi_choice_accuracy", &[("prediction_field", field)])
         }
         "acc_bytes" | "acc_mutual_info" | "brier_score" | "likelihood" if is_choice => {
-            let mut found = metric(name, "loglikelihood_accuracy", &[]);
+            let mut found = metric_entry(name, "loglikelihood_accuracy", &[]);
             let value = match name {
                 "brier_score" => "brier",
                 "likelihood" => "probability",
@@ -91,10 +78,16 @@ fn convert_one(
             notes.changed(key.to_owned(), message, &mut found.comments);
             found
         }
+        "acc" if is_single => metric_entry("acc", "greedy_match", &[]),
+        "perplexity" if is_single => {
+            let mut found = metric_entry("perplexity", "greedy_match", &[]);
+            found.set("aggregation", Tree::text("corpus_perplexity"));
+            found
+        }
         "exact_match" => exact_match(task, entry, pipeline, key, notes),
-        "word_perplexity" | "byte_perplexity" | "bits_per_byte" => metric(name, name, &[]),
+        "word_perplexity" | "byte_perplexity" | "bits_per_byte" => metric_entry(name, name, &[]),
         "bleu" | "chrf" => {
-            let mut found = metric(name, name, &[]);
+            let mut found = metric_entry(name, name, &[]);
             let message = format!(
                 "lm-eval computes `{name}` over all answers at once; here it is the mean of the \
                                    samples"
@@ -103,11 +96,12 @@ fn convert_one(
             found
         }
         "rouge1" | "rouge2" | "rougeL" | "rougeLsum" => {
-            metric(name, "reference_rouge", &[("tokenizer", Value::from("rouge_score"))])
+            metric_entry(name, "reference_rouge", &[("tokenizer", Value::from("rouge_score"))])
         }
-        "anls" => metric("anls", "docvqa_anls", &[]),
+        "anls" => metric_entry("anls", "docvqa_anls", &[]),
+        "math_verify" => metric_entry("math_verify", "math_equal", &[]),
         "f1" if !is_choice => {
-            let mut found = metric("f1", "token_f1", &[]);
+            let mut found = metric_entry("f1", "token_f1", &[]);
             let message = "`f1` becomes the word overlap with the reference";
             notes.changed(key.to_owned(), message.to_owned(), &mut found.comments);
             found
@@ -115,7 +109,7 @@ fn convert_one(
         other => {
             let function = other.strip_prefix(FUNCTION).unwrap_or(other);
             let id = function.rsplit('.').next().unwrap_or(function);
-            let mut found = metric(id, &plugin_file(id), &[]);
+            let mut found = metric_entry(id, &plugin_file(id), &[]);
             let message = match other.starts_with(FUNCTION) {
                 true => format!("the metric `{function}` is Python"),
                 false => format!("there is no metric `{other}` for these requests"),
@@ -127,44 +121,46 @@ fn convert_one(
     }
 }
 
-/// Converts `exact_match` with its flags.
+/// Converts `exact_match` with its flags. If a pattern or a flag says so, `extracted_match` takes its place.
 fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, notes: &mut Notes) -> Mapping {
     let is_set = |name: &str| matches!(entry.get(name), Some(Tree::Scalar(Value::Bool(true))));
-    if task.removes_solution() {
-        let mut found = metric("numeric_match", "numeric_match", &[]);
-        let message = "`exact_match` after removing `,`, `$` and the solution becomes `numeric_match`, which compares \
-                       the numbers";
-        notes.changed(key.to_owned(), message.to_owned(), &mut found.comments);
-        return found;
+    let ignored = entry.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default();
+    let ignores_case = is_set("ignore_case") || pipeline.ignores_case;
+    let id = pipeline.name.as_deref().map_or_else(|| "exact_match".to_owned(), metric_id_of);
+    let is_plain = pipeline.patterns.is_empty() && ignored.is_empty() && !is_set("ignore_punctuation");
+    if is_plain || !pipeline.is_simple() {
+        let mut params: Vec<(&str, Value)> = Vec::new();
+        if !ignores_case {
+            params.push(("case_sensitive", true.into()));
+        }
+        if !pipeline.strips {
+            params.push(("strip_whitespace", false.into()));
+        }
+        if task.has_several_targets() {
+            params.push(("any_reference", true.into()));
+        }
+        return metric_entry(&id, "exact_match", &params);
     }
     let mut params: Vec<(&str, Value)> = Vec::new();
-    if !is_set("ignore_case") && !pipeline.ignores_case {
-        params.push(("case_sensitive", true.into()));
+    if let Some((pattern, which)) = pipeline.patterns.first() {
+        params.push(("pattern", pattern.clone().into()));
+        params.push(("which", (*which).into()));
     }
-    if !pipeline.strips {
-        params.push(("strip_whitespace", false.into()));
+    for (name, is_on) in [("ignore_case", ignores_case), ("ignore_punctuation", is_set("ignore_punctuation"))]
+    {
+        if is_on {
+            params.push((name, true.into()));
+        }
     }
-    if task.has_several_targets() {
-        params.push(("any_reference", true.into()));
+    let mut found = metric_entry(&id, "extracted_match", &params);
+    if !ignored.is_empty()
+        && let Some(params) = found.section("params")
+    {
+        params.set("ignore_patterns", Tree::List(ignored.to_vec()));
     }
-    let mut found = metric("exact_match", "exact_match", &params);
-    if is_set("ignore_punctuation") || is_set("ignore_numbers") {
-        let which = if is_set("ignore_numbers") { "ignore_numbers" } else { "ignore_punctuation" };
-        let message = format!(
-            "`{which}` has no counterpart in `exact_match`; the value `exact_match` of the metric `squad` ignores \
-             punctuation, case and articles"
-        );
-        notes.changed(key.to_owned(), message, &mut found.comments);
-    }
-    let patterns = entry.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default();
-    if !patterns.is_empty() {
-        let shown: Vec<String> =
-            patterns.iter().map(|pattern| format!("`{}`", pattern.plain_text())).collect();
-        let message = format!(
-            "lm-eval removes {} from answer and reference first; here the texts are compared as they are",
-            shown.join(", ")
-        );
-        notes.changed(key.to_owned(), message, &mut found.comments);
+    if is_set("ignore_numbers") {
+        let message = "`ignore_numbers` has no counterpart; add `[0-9]` to `ignore_patterns`";
+        notes.changed(key.to_owned(), message.to_owned(), &mut found.comments);
     }
     found
 }

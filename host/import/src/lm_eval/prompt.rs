@@ -12,6 +12,9 @@ pub(super) const DEFAULT_FEWSHOT_DELIMITER: &str = "\n\n";
 /// Text between question and answer, if the task does not set it.
 pub(super) const DEFAULT_TARGET_DELIMITER: &str = " ";
 
+/// Seed with which lm-eval draws examples.
+const DEFAULT_SEED: u64 = 1234;
+
 /// Returns the prompt of a task. `None` if whole texts are scored.
 pub(super) fn convert(
     task: &Task,
@@ -25,8 +28,16 @@ pub(super) fn convert(
     let mut prompt = Mapping::default();
     let question = question(task, &mut prompt, notes);
     let mut template = task.text_of("description").unwrap_or_default();
-    let examples = examples(task, &mut prompt, notes);
-    if let Some(examples) = examples {
+    let source = match examples(task, &mut prompt, notes) {
+        Some(examples) => {
+            let mut params = Mapping::default();
+            params.set("examples", examples);
+            prompt.set("params", Tree::Map(params));
+            Some("params.examples")
+        }
+        None => examples_of_split(task).map(|_| "few_shot"),
+    };
+    if let Some(source) = source {
         let text = task.example_text("doc_to_text").unwrap_or_else(|| question.clone());
         let answer = match (task.example_text("doc_to_target"), choices) {
             (Some(answer), _) => Some(answer),
@@ -34,23 +45,24 @@ pub(super) fn convert(
             (None, None) => template_of(&task.text_of("doc_to_target").unwrap_or_default()),
         };
         if answer.is_none() {
-            let message = "the answers of examples are made by Python: write the text into the field `target` \
-                           of each example";
+            let message = "the answers of examples are made by Python: write them into the template";
             notes.needs_work(task.key("doc_to_target"), message.to_owned(), &mut prompt.comments);
         }
         let answer = answer.unwrap_or_else(|| "{{ target }}".to_owned());
         let delimiter = delimiter(task, "fewshot_delimiter", DEFAULT_FEWSHOT_DELIMITER);
         let between = delimiter_of_target(task);
         let example = with_owner(&format!("{text}{between}{answer}"), "example");
-        template
-            .push_str(&format!("{{% for example in params.examples %}}{example}{delimiter}{{% endfor %}}"));
-        let mut params = Mapping::default();
-        params.set("examples", examples);
-        prompt.set("params", Tree::Map(params));
+        template.push_str(&format!("{{% for example in {source} %}}{example}{delimiter}{{% endfor %}}"));
     }
     template.push_str(&question);
     if let Some(prefix) = task.text_of("gen_prefix") {
         template.push_str(&format!("{}{prefix}", delimiter_of_target(task)));
+    }
+    if template.trim().is_empty() && task.output_type() != OutputType::GenerateUntil {
+        let message = "the options are scored without a prompt; here a prompt must have text";
+        notes.needs_work(task.key("doc_to_text"), message.to_owned(), &mut prompt.comments).help(
+            "write a text that may stand before them; the figures then differ a little from those of lm-eval",
+        );
     }
     prompt.set_first("template", Tree::text(template));
     Some(prompt)
@@ -89,24 +101,28 @@ fn examples(task: &Task, prompt: &mut Mapping, notes: &mut Notes) -> Option<Tree
             notes.dropped(task.key("fewshot_config.samples"), message, &mut prompt.comments);
             return None;
         }
-        _ if count == 0 => return None,
         _ => {}
     }
-    let split = ["fewshot_split", "training_split", "validation_split", "test_split"];
-    let split = split.iter().find_map(|key| task.text_of(key)).unwrap_or_default();
-    let sampler = config.and_then(|config| config.text("sampler")).unwrap_or("default");
-    let which = match sampler {
-        "first_n" => "the first",
-        _ => "a random choice of",
-    };
-    let message = format!(
-        "lm-eval shows {which} {count} rows of the split `{split}` as examples; write rows of it here, with their \
-         fields. Without them the prompt has no examples"
-    );
-    notes
-        .needs_work(task.key("num_fewshot"), message, &mut prompt.comments)
-        .help("write them as a list of mappings below `params.examples` of the prompt");
-    Some(Tree::List(Vec::new()))
+    None
+}
+
+/// Returns the examples that come from a split of the dataset: `few_shot` of the dataset.
+pub(super) fn examples_of_split(task: &Task) -> Option<Mapping> {
+    let count = task.count_of("num_fewshot").filter(|count| *count > 0)?;
+    let config = task.get("fewshot_config").and_then(Tree::as_map);
+    if config.is_some_and(|config| config.has("samples")) {
+        return None;
+    }
+    let splits = ["fewshot_split", "training_split", "validation_split", "test_split"];
+    let split = splits.iter().find_map(|key| task.text_of(key))?;
+    let mut shots = Mapping::default();
+    shots.set("split", Tree::text(split));
+    shots.set("count", Tree::Scalar(count.into()));
+    if config.and_then(|config| config.text("sampler")) != Some("first_n") {
+        shots.set("pick", Tree::text("random"));
+        shots.set("seed", Tree::Scalar(DEFAULT_SEED.into()));
+    }
+    Some(shots)
 }
 
 impl Task {

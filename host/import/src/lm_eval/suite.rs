@@ -3,6 +3,7 @@
 use super::draft::TaskDraft;
 use super::filters::Pipeline;
 use super::task::OutputType;
+use crate::ids::id_of;
 use crate::tree::{Mapping, Tree};
 
 /// The model of a suite that names none.
@@ -117,7 +118,7 @@ fn set_tasks(document: &mut Mapping, drafts: &[TaskDraft], shares_prompt: bool, 
         for (pipeline, metrics) in &draft.readings {
             let mut task = Mapping::default();
             let id = match &pipeline.name {
-                Some(name) => super::task::id_of(&format!("{}-{name}", draft.id)),
+                Some(name) => id_of(&format!("{}-{name}", draft.id)),
                 None => draft.id.clone(),
             };
             task.set("task_id", Tree::text(id));

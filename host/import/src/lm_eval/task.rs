@@ -1,6 +1,7 @@
 //! A task of lm-evaluation-harness, with its keys.
 
 use super::files::FUNCTION;
+use crate::ids::id_of;
 use crate::tree::{Mapping, Tree};
 
 /// A task with all its includes.
@@ -59,6 +60,14 @@ impl Task {
         self.text_of(key)?.strip_prefix(FUNCTION).map(str::to_owned)
     }
 
+    /// Returns true if a key or a metric is a function of Python.
+    pub(super) fn has_functions(&self) -> bool {
+        let metrics = self.entries_of("metric_list");
+        let mut names = metrics.iter().filter_map(|metric| metric.text("metric"));
+        names.any(|name| name.starts_with(FUNCTION))
+            || self.keys().iter().any(|key| self.function(key).is_some())
+    }
+
     /// Returns a whole number.
     pub(super) fn count_of(&self, key: &str) -> Option<u64> {
         self.text_of(key)?.parse().ok()
@@ -82,23 +91,4 @@ impl Task {
         let items = self.get(key).and_then(Tree::as_list).unwrap_or_default();
         items.iter().filter_map(Tree::as_map).collect()
     }
-
-    /// Returns true if a metric removes everything before `####` from answers and references.
-    pub(super) fn removes_solution(&self) -> bool {
-        self.entries_of("metric_list").iter().any(|metric| {
-            let patterns = metric.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default();
-            patterns.iter().any(|pattern| pattern.plain_text().contains("####"))
-        })
-    }
-}
-
-/// Returns a name in the form of an id.
-pub(super) fn id_of(name: &str) -> String {
-    let id: String = name
-        .chars()
-        .map(|one| if one.is_ascii_alphanumeric() || "._-".contains(one) { one } else { '-' })
-        .take(128)
-        .collect();
-    let id = id.trim_start_matches(['.', '_', '-']);
-    if id.is_empty() { "task".to_owned() } else { id.to_owned() }
 }

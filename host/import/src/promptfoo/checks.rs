@@ -1,6 +1,8 @@
 //! Assertions, which become metrics.
 
 use super::negated;
+use crate::ids::metric_id_of;
+use crate::metric_entry::metric_entry;
 use crate::note::Notes;
 use crate::python_name::{plugin_command, plugin_file};
 use crate::tree::{Mapping, Tree};
@@ -104,16 +106,16 @@ impl Check {
 
     /// Replaces the variables in the value by those of a test.
     pub(super) fn filled(&self, vars: &Mapping) -> Check {
-        Check { value: filled(&self.value, vars), ..self.clone() }
+        let value = filled(&self.value, vars);
+        let is_graded = MODEL_GRADED.contains(&self.kind.as_str());
+        let value = if is_graded { Tree::text(criterion(&self.kind, &value, vars)) } else { value };
+        Check { value, ..self.clone() }
     }
 
     /// Returns the name of the metric.
     fn id(&self) -> String {
         let kind = if self.is_negated { format!("not-{}", self.kind) } else { self.kind.clone() };
-        let name = self.name.as_deref().unwrap_or(&kind);
-        name.chars()
-            .map(|one| if one.is_ascii_alphanumeric() || "_-".contains(one) { one } else { '-' })
-            .collect()
+        metric_id_of(self.name.as_deref().unwrap_or(&kind))
     }
 
     /// Returns true if both have the same name in results.
@@ -212,7 +214,7 @@ impl Check {
             }
             "latency" => {
                 let limit = self.threshold.as_ref().map(Value::to_string).unwrap_or_default();
-                let mut entry = metric(id, "latency", &[]);
+                let mut entry = metric_entry(id, "latency", &[]);
                 let message =
                     format!("the figure is the latency in ms; the limit of {limit} ms has no counterpart");
                 notes.changed(key, message, &mut entry.comments);
@@ -220,7 +222,7 @@ impl Check {
             }
             kind => {
                 let name = if self.is_negated { format!("not-{kind}") } else { kind.to_owned() };
-                let mut entry = metric(id, &plugin_file(id), &[]);
+                let mut entry = metric_entry(id, &plugin_file(id), &[]);
                 let message = match kind {
                     "javascript" | "python" | "webhook" | "ruby" => {
                         format!("`{name}` runs code: {}", self.value.shown())
@@ -237,8 +239,8 @@ impl Check {
     /// Converts an assertion that a model checks: the judge reads the criterion of the row.
     fn graded(&self, id: &str, key: String, notes: &mut Notes) -> Metric {
         let mut entry = match &self.threshold {
-            Some(threshold) => metric(id, "judge_score", &[("threshold", threshold.clone())]),
-            None => metric(id, "judge_score", &[]),
+            Some(threshold) => metric_entry(id, "judge_score", &[("threshold", threshold.clone())]),
+            None => metric_entry(id, "judge_score", &[]),
         };
         let message =
             format!("`{}` becomes a judge that reads what the row expects: PASS or FAIL", self.kind);
@@ -251,7 +253,7 @@ impl Check {
     fn expecting(&self, id: &str, implementation: &str, params: &[(&str, Value)], value: Tree) -> Metric {
         let mut params = params.to_vec();
         params.push(("label_field", Value::from(format!("metadata.expected.{id}"))));
-        let entry = metric(id, implementation, &params);
+        let entry = metric_entry(id, implementation, &params);
         Metric { entry, expected: Some((id.to_owned(), value)), need: None }
     }
 
@@ -269,21 +271,29 @@ fn list(texts: Vec<String>) -> Tree {
 
 fn pattern(id: &str, pattern: &str, ignores_case: bool) -> Metric {
     let params = [("pattern", Value::from(pattern)), ("ignore_case", Value::from(ignores_case))];
-    Metric { entry: metric(id, "regex_match", &params), expected: None, need: None }
+    Metric { entry: metric_entry(id, "regex_match", &params), expected: None, need: None }
 }
 
-fn metric(id: &str, implementation: &str, params: &[(&str, Value)]) -> Mapping {
-    let mut metric = Mapping::default();
-    metric.set("metric_id", Tree::text(id));
-    if id != implementation {
-        metric.set("implementation", Tree::text(implementation));
+/// Returns what a judge checks for an assertion that a model grades. Those about a context read variables of the test.
+fn criterion(kind: &str, value: &Tree, vars: &Mapping) -> String {
+    let text = match value {
+        Tree::List(items) => items.iter().map(Tree::plain_text).collect::<Vec<_>>().join("\n"),
+        Tree::Scalar(Value::Null) => String::new(),
+        other => other.plain_text(),
+    };
+    let var = |name: &str| vars.get(name).map(Tree::plain_text).unwrap_or_default();
+    match kind {
+        "factuality" | "model-graded-factuality" => format!("The answer agrees with this: {text}"),
+        "answer-relevance" => format!("The answer is about this question: {}", var("query")),
+        "context-recall" => format!("This context supports `{text}`: {}", var("context")),
+        "context-relevance" => {
+            format!("This context is needed to answer `{}`: {}", var("query"), var("context"))
+        }
+        "context-faithfulness" => {
+            format!("The answer says only what this context supports: {}", var("context"))
+        }
+        _ => text,
     }
-    if !params.is_empty() {
-        let mut mapping = Mapping::default();
-        params.iter().for_each(|(key, value)| mapping.set(key, Tree::Scalar(value.clone())));
-        metric.set("params", Tree::Map(mapping));
-    }
-    metric
 }
 
 fn remove_param(entry: &mut Mapping, name: &str) {

@@ -7,6 +7,10 @@ use crate::tree::{Mapping, Tree};
 use gage_config::{Problems, parse_document};
 use serde_json::Value;
 
+/// Variable of promptfoo with the turns before a test.
+const CONVERSATION: &str = "_conversation";
+/// Spellings of the filter of promptfoo that reads JSON.
+const LOAD_FILTERS: [&str; 2] = ["| load", "|load"];
 /// Text between the prompts of a file.
 const SEPARATOR: &str = "\n---\n";
 
@@ -20,7 +24,9 @@ pub(super) fn convert(config: &Mapping, folder: &dyn SourceFolder, notes: &mut N
     let mut reader = Reader { folder, notes };
     let mut prompts = Vec::new();
     for (place, item) in items.iter().enumerate() {
-        for mut prompt in reader.prompts_of(item, &format!("prompts[{place}]")) {
+        let key = format!("prompts[{place}]");
+        for mut prompt in reader.prompts_of(item, &key) {
+            reader.note_differences(&mut prompt, &key);
             let label = prompt.remove("label").map(|label| label.plain_text());
             let id = label.map_or_else(|| format!("prompt-{}", prompts.len() + 1), |label| id_of(&label));
             let is_taken = prompts.iter().any(|known: &Mapping| known.text("prompt_id") == Some(id.as_str()));
@@ -67,6 +73,21 @@ impl Reader<'_> {
                     None => vec![prompt_of(&text)],
                 }
             }
+        }
+    }
+
+    /// Notes parts of a prompt that templates do not have here.
+    fn note_differences(&mut self, prompt: &mut Mapping, key: &str) {
+        if fields_of(std::slice::from_ref(prompt)).iter().any(|field| field == CONVERSATION) {
+            let message =
+                format!("the prompt reads earlier tests as `{CONVERSATION}`; here each test is on its own");
+            let note = self.notes.needs_work(key.to_owned(), message, &mut prompt.comments);
+            note.help("write the whole conversation as messages of the prompt");
+        }
+        if texts_of(prompt).iter().any(|text| LOAD_FILTERS.iter().any(|filter| text.contains(filter))) {
+            let message = "the filter `load`, which reads JSON, has no counterpart";
+            let note = self.notes.needs_work(key.to_owned(), message.to_owned(), &mut prompt.comments);
+            note.help("write the value as a mapping into the rows, and remove the filter from the prompt");
         }
     }
 
@@ -146,14 +167,18 @@ fn jinja(text: &str) -> String {
     text.replace("| dump", "| tojson").replace("|dump", "|tojson")
 }
 
+/// Returns the template of a prompt, or the texts of its messages, the last one first: it probably has the question.
+fn texts_of(prompt: &Mapping) -> Vec<&str> {
+    let messages = prompt.get("messages").and_then(Tree::as_list).unwrap_or_default();
+    let contents = messages.iter().filter_map(|message| message.as_map()?.text("content"));
+    prompt.text("template").into_iter().chain(contents.rev()).collect()
+}
+
 /// Returns the fields that prompts read, in their order.
 pub(super) fn fields_of(prompts: &[Mapping]) -> Vec<String> {
     let mut fields = Vec::new();
     for prompt in prompts {
-        let texts = prompt.get("messages").and_then(Tree::as_list).unwrap_or_default();
-        let messages = texts.iter().filter_map(|message| message.as_map()?.text("content"));
-        // The question is probably in the last message.
-        for text in prompt.text("template").into_iter().chain(messages.rev()) {
+        for text in texts_of(prompt) {
             for field in crate::template_names::fields(text) {
                 if !fields.contains(&field) {
                     fields.push(field);

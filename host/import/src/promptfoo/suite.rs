@@ -15,6 +15,8 @@ const JUDGE_TEMPLATE: &str = "Does the answer meet these criteria?\n\nCriteria:\
 const JUDGE_MODEL: &str = "gpt-4.1";
 /// Model that promptfoo takes vectors from if the configuration names none.
 const EMBEDDING_MODEL: &str = "text-embedding-3-large";
+/// Names of fields that are probably the question, the likely ones first.
+const QUESTION_NAMES: [&str; 7] = ["question", "query", "input", "prompt", "message", "text", "body"];
 /// Maximum number of groups of tests with the same metrics.
 const MAX_GROUPS: usize = 200;
 /// Maximum number of characters of a group's name.
@@ -99,6 +101,7 @@ impl Rows {
                     Some(Value::String(known)) => {
                         known.push('\n');
                         known.push_str(&value.plain_text());
+                        add_comments(&mut metrics, &metric);
                         continue;
                     }
                     _ => {
@@ -171,7 +174,9 @@ impl Rows {
                 |(row, _)| matches!(row.get(*field), Some(Value::String(text)) if !text.trim().is_empty()),
             )
         };
-        if let Some(field) = fields.iter().find(is_text) {
+        let named =
+            QUESTION_NAMES.iter().filter_map(|name| fields.iter().find(|field| field.as_str() == *name));
+        if let Some(field) = named.chain(fields).find(is_text) {
             return field.clone();
         }
         for (place, (row, _)) in self.rows.iter_mut().enumerate() {
@@ -237,6 +242,16 @@ impl Rows {
             tasks.push(Tree::Map(task));
         }
         document.set("tasks", Tree::List(tasks));
+    }
+}
+
+/// Adds the comments of a metric to the metric that takes its place, because a judge is asked once.
+fn add_comments(metrics: &mut [Metric], replaced: &Metric) {
+    let Some(first) = metrics.iter_mut().find(|metric| metric.need == replaced.need) else { return };
+    for comment in &replaced.entry.comments {
+        if !first.entry.comments.contains(comment) {
+            first.entry.comments.push(comment.clone());
+        }
     }
 }
 

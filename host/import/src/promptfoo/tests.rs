@@ -8,6 +8,8 @@ use gage_config::{Problems, parse_document};
 
 /// Maximum number of tests, with every combination of variables that are lists.
 const MAX_TESTS: usize = 10_000;
+/// Maximum number of assertions of a test, with those of sets.
+const MAX_ASSERTIONS: usize = 1_000;
 /// Beginning of a value that names a file.
 pub(super) const FILE: &str = "file://";
 /// Beginning of columns with what a test expects.
@@ -27,7 +29,7 @@ pub(super) fn read(
     notes: &mut Notes,
     comments: &mut Vec<String>,
 ) -> Vec<Test> {
-    let mut reader = Reader { folder, notes, comments };
+    let mut reader = Reader { config, folder, notes, comments };
     let entries = match config.get("tests") {
         Some(tests) => reader.entries("tests", tests),
         None => Vec::new(),
@@ -91,6 +93,7 @@ fn combinations(vars: Mapping) -> Vec<Mapping> {
 }
 
 struct Reader<'r> {
+    config: &'r Mapping,
     folder: &'r dyn SourceFolder,
     notes: &'r mut Notes,
     comments: &'r mut Vec<String>,
@@ -185,7 +188,14 @@ impl Reader<'_> {
         let mut checks = Vec::new();
         let mut open: Vec<Tree> = test.get("assert").and_then(Tree::as_list).unwrap_or_default().to_vec();
         open.reverse();
+        let mut count = 0_usize;
         while let Some(item) = open.pop() {
+            count += 1;
+            if count > MAX_ASSERTIONS {
+                let message = format!("only the first {MAX_ASSERTIONS} assertions of a test are converted");
+                self.work("assert", message, "remove the others, or a set that names itself");
+                break;
+            }
             let Some(assertion) = item.as_map() else {
                 self.work(
                     "assert",
@@ -194,6 +204,18 @@ impl Reader<'_> {
                 );
                 continue;
             };
+            let reference = assertion.text("$ref");
+            let named = reference.map_or(Some(assertion), |reference| referred(self.config, reference));
+            let Some(assertion) = named else {
+                let reference = reference.unwrap_or_default();
+                let message = format!("`$ref: {reference}` names no assertion of this file");
+                self.work("assert.$ref", message, "write the assertion in its place");
+                continue;
+            };
+            if assertion.has("transform") {
+                let message = "`transform` of an assertion changes answers by code, and has no counterpart";
+                self.work("assert.transform", message.to_owned(), EXTRACTOR_HELP);
+            }
             if assertion.text("type") == Some("assert-set") {
                 let message = "the assertions of a set are checked one by one; its threshold has no effect";
                 self.notes.changed("assert.assert-set".to_owned(), message.to_owned(), self.comments);
@@ -222,12 +244,12 @@ impl Reader<'_> {
         for key in ["transform", "transformVars", "postprocess", "storeOutputAs"] {
             if options.has(key) {
                 let message = format!("`options.{key}` changes answers by code, and has no counterpart");
-                self.work(
-                    &format!("tests.options.{key}"),
-                    message,
-                    "an extractor may find the answer: `gage-host list`",
-                );
+                self.work(&format!("tests.options.{key}"), message, EXTRACTOR_HELP);
             }
+        }
+        if options.has("rubricPrompt") {
+            let message = "`options.rubricPrompt` is left out: the judge has the prompt `judge`";
+            self.work("tests.options.rubricPrompt", message.to_owned(), "change `template` of that prompt");
         }
         for key in ["prefix", "suffix"] {
             if options.has(key) {
@@ -257,6 +279,13 @@ impl Reader<'_> {
     }
 }
 
+/// Returns the assertion that a reference names, such as `#/assertionTemplates/short`.
+fn referred<'c>(config: &'c Mapping, reference: &str) -> Option<&'c Mapping> {
+    reference.strip_prefix("#/")?.split('/').try_fold(config, |map, key| map.get(key)?.as_map())
+}
+
+/// Next step for code that changes an answer.
+const EXTRACTOR_HELP: &str = "an extractor may find the answer: `gage-host list extractors`";
 /// Endings of files with tests.
 const TEST_ENDINGS: [&str; 6] = ["csv", "tsv", "yaml", "yml", "json", "jsonl"];
 

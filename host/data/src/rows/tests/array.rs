@@ -61,6 +61,9 @@ fn the_array_may_lie_in_an_object() {
         let (_, error) = data.failure();
         assert!(error.contains(expected), "{error}");
     }
+    let long = format!(r#"{{"{}": []}}"#, "k".repeat(20_000));
+    let (_, error) = Data::one(FileFormat::Json, &long).failure();
+    assert!(error.contains("arrays are at: kkk") && error.len() < 1_000, "{} bytes", error.len());
     let mut data = Data::one(FileFormat::Json, r#"{"a.b": [{"c": 1}]}"#);
     data.source.options.records = Some("a.b".to_owned());
     assert_eq!(data.rows().len(), 1);

@@ -88,6 +88,15 @@ fn a_header_must_name_every_column_once() {
 }
 
 #[test]
+fn long_names_of_a_header_are_shortened() {
+    let name = "n".repeat(20_000);
+    for header in [format!("{name};b"), format!("{name},{name}")] {
+        let (_, error) = Data::one(FileFormat::Csv, &format!("{header}\n1,2\n")).failure();
+        assert!(error.contains("nnn") && error.len() < 500, "{} bytes: {error:.500}", error.len());
+    }
+}
+
+#[test]
 fn a_header_in_another_form_names_the_loader() {
     let semicolons = "the header has one column, 'question;answer', and contains ';', which this loader does not split \
                       at; separate the fields with commas";
