@@ -91,7 +91,7 @@ fn a_header_must_name_every_column_once() {
 fn long_names_of_a_header_are_shortened() {
     let name = "n".repeat(20_000);
     for header in [format!("{name};b"), format!("{name},{name}")] {
-        let (_, error) = Data::one(FileFormat::Csv, &format!("{header}\n1,2\n")).failure();
+        let (_, error) = Data::one(FileFormat::Csv, format!("{header}\n1,2\n")).failure();
         assert!(error.contains("nnn") && error.len() < 500, "{} bytes: {error:.500}", error.len());
     }
 }
