@@ -43,7 +43,7 @@ fn part(part: &Value) -> Option<Value> {
         "image" => url("image", "image_url"),
         "audio" => url("audio", "audio_url"),
         "video" => url("video", "video_url"),
-        // What a model thought, and parts that no Sample has.
+        // The thoughts of a model, and parts that Samples do not have.
         _ => None,
     }
 }

@@ -204,7 +204,7 @@ fn answer(sample: &LogSample) -> Option<String> {
     let text = choice.or_else(|| sample.output["completion"].as_str().map(str::to_owned));
     let has_scores = sample.scores.as_ref().is_some_and(|scores| !scores.is_empty());
     match text {
-        // A score may stand for something else than the text, such as the state of an agent.
+        // A score may rate something other than the text, such as the state of an agent.
         text if has_scores => Some(text.unwrap_or_default()),
         text => text.filter(|text| !text.is_empty() && sample.error.as_ref().is_none_or(Value::is_null)),
     }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_of_scorers_are_told() {
+    fn differences_of_scorers_are_reported() {
         for (name, options, implementation, difference) in [
             ("includes", json!({}), "contains", None),
             (

@@ -82,7 +82,7 @@ pub(super) enum Need {
 pub(super) struct Metric {
     /// The entry of `metrics`.
     pub(super) entry: Mapping,
-    /// What the row expects, with its key.
+    /// The value that the row expects, with its key.
     pub(super) expected: Option<(String, Tree)>,
     pub(super) need: Option<Need>,
 }

@@ -69,7 +69,7 @@ pub enum HubSubsets {
 }
 
 impl HubSubsets {
-    /// Returns the names of the subsets; `None` stands for the default one.
+    /// Returns the names of the subsets; `None` is the default subset.
     pub fn names(&self) -> Vec<Option<&str>> {
         match self {
             HubSubsets::Default => vec![None],
