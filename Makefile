@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references parity test-kernels test-s3 peers test-engines
+.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references test-kernels test-s3 test-registry peers test-engines parity
 
 # On Linux, optimised builds of gage-model load their kernels from folders beside it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -108,6 +108,9 @@ test-kernels: setup ## Run the tests of loadable kernels, which build llama.cpp 
 
 test-s3: build ## Test shards in object storage with moto, an S3 server from PyPI
 	GAGE_HOST="$${CARGO_TARGET_DIR:-target}/debug/gage-host" tools/test-s3.sh
+
+test-registry: build ## Test plugins in a registry with docker-registry, oras and cosign from Debian, and a verifier from npm
+	GAGE_HOST="$${CARGO_TARGET_DIR:-target}/debug/gage-host" tools/test-registry.sh
 
 peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
 	tools/peers.sh

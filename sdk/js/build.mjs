@@ -29,7 +29,7 @@ async function main(args) {
   const folder = await mkdtemp(join(tmpdir(), "gage-"));
   try {
     const { inspect } = await import("./build/inspect.mjs");
-    const { code, used, packages } = await bundle({ kind, source, info, forHost: true });
+    const { code, used, packages, sources } = await bundle({ kind, source, info, forHost: true });
     checkImports(used, imports);
     const names = await inspect((await bundle({ kind, source, info, forHost: false })).code, kind, folder);
     console.error(`building ${names.join(", ")}; this takes some tens of seconds`);
@@ -37,6 +37,7 @@ async function main(args) {
     const sorted = ["log", ...IMPORTS].filter((name) => used.has(name));
     await writeFile(output, await component({ code, kind, imports: sorted, wit, folder }));
     for (const name of packages) console.log(`package: ${name}`);
+    for (const name of sources) console.log(`input: ${name}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

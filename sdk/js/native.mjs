@@ -129,7 +129,7 @@ function failureOf(thrown) {
 }
 
 const endLines = [captureStream(process.stdout, "stdout"), captureStream(process.stderr, "stderr")];
-globalThis.gageHost = { log: { emit: sendLine }, media: { find: refuseMedia, read: refuseMedia } };
+globalThis.gageHost = { log: { emit: sendLine, enabled: () => true }, media: { find: refuseMedia, read: refuseMedia } };
 // The plugin may keep this thread busy without end.
 new Worker(new URL("./native/parent.mjs", import.meta.url), { workerData: { host: Number(process.argv[2]) } }).unref();
 register(new URL("./native/hooks.mjs", import.meta.url));

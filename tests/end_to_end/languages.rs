@@ -4,8 +4,12 @@ use crate::plugin_packages::{
     javascript_with_a_package, python_with_a_package, try_hostile_packages, try_packages_without_javascript,
 };
 use crate::support::{CommandOutput, Workspace};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// The provenance of the component of a project.
+const PROVENANCE: &str = "word-recall/word-recall.intoto.json";
 
 /// Returns the cache folder of these tests.
 pub(crate) fn cache_folder() -> PathBuf {
@@ -58,12 +62,47 @@ fn a_project_builds_and_passes_its_cases(
         tested.stdout,
         "11 of 11 cases passed; pure: results are the same alone, in batches and shuffled\n"
     );
-    std::fs::read(project.join("word-recall.wasm")).expect("it was built")
+    let component = std::fs::read(project.join("word-recall.wasm")).expect("it was built");
+    check_provenance(workspace, language, &component);
+    component
+}
+
+/// Checks the statement about a component: its digest, and the files and tools that made it, without paths of the machine.
+fn check_provenance(workspace: &Workspace, language: &str, component: &[u8]) {
+    let text = workspace.read(PROVENANCE);
+    assert!(!text.contains(&*workspace.path("").to_string_lossy()), "{text}");
+    let statement: Value = serde_json::from_str(&text).expect("JSON");
+    let digest = |bytes: &[u8]| json!({"sha256": gage_core::Digest::of_bytes(bytes).hex()});
+    assert_eq!(statement["subject"][0]["digest"], digest(component), "{text}");
+    let predicate = &statement["predicate"];
+    assert_eq!(predicate["buildDefinition"]["externalParameters"]["language"], language, "{text}");
+    let inputs = predicate["buildDefinition"]["resolvedDependencies"].as_array().expect("inputs");
+    let names: Vec<&str> = inputs.iter().filter_map(|input| input["name"].as_str()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for (name, input) in names.iter().zip(inputs) {
+        let bytes = std::fs::read(workspace.path("word-recall").join(name)).expect("an input");
+        assert_eq!(input["digest"], digest(&bytes), "{name}");
+    }
+    let (sources, tool) = match language {
+        "rust" => (["src/lib.rs", "Cargo.lock", "gage/sdk/rust/src/lib.rs"], "rustc"),
+        "python" => {
+            (["plugin.py", "requirements.txt", "gage/sdk/python/src/gage_sdk/log.py"], "componentize-py")
+        }
+        _ => (["plugin.js", "package-lock.json", "gage/sdk/js/src/metric.js"], "componentize-js"),
+    };
+    for name in sources.into_iter().chain(["gage-plugin.toml", "gage/wit/types.wit"]) {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    for name in ["cases.jsonl", "README.md", "word-recall.wasm"] {
+        assert!(!names.contains(&name), "{name}: {names:?}");
+    }
+    assert!(predicate["runDetails"]["builder"]["version"][tool].is_string(), "{text}");
 }
 
 #[test]
 fn rust_project_builds_passes_and_is_reproducible() {
-    let built = a_project_builds_and_passes_its_cases(&Workspace::new(), "rust", |_| {});
+    let workspace = Workspace::new();
+    let built = a_project_builds_and_passes_its_cases(&workspace, "rust", |_| {});
     // The same sources give the same bytes in another folder, so locks agree.
     let elsewhere = Workspace::new();
     run(&elsewhere.path(""), &["plugin", "new", "--lang", "rust", "word-recall"]).expect_code(0);
@@ -71,6 +110,7 @@ fn rust_project_builds_passes_and_is_reproducible() {
     run(&project, &["plugin", "build"]).expect_code(0);
     let again = std::fs::read(project.join("word-recall.wasm")).expect("it was built");
     assert!(again == built, "another folder, other bytes");
+    assert_eq!(elsewhere.read(PROVENANCE), workspace.read(PROVENANCE), "another folder, another provenance");
 }
 
 /// Returns whether a tool is installed with at least this major version.

@@ -202,6 +202,27 @@ fn lines_of_a_component_are_shown_with_their_case() {
 }
 
 #[test]
+fn plugin_learns_which_lines_are_kept() {
+    let workspace = Workspace::new();
+    workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("suite.yaml", suite(&constant_backend(&workspace, "debug"), "[./hostile.wasm]"));
+    for (run, log, expected, other) in [
+        ("quiet", "warn,plugin=info", "debug lines are dropped", "built with care"),
+        ("full", "warn,plugin=debug", "built with care", "debug lines are dropped"),
+    ] {
+        let arguments = ["run", "suite.yaml", "--run-id", run, "--log", log];
+        let ended = workspace.run(&arguments).expect_code(0);
+        assert!(ended.stderr.contains(expected), "{log}: {}", ended.stderr);
+        assert!(!ended.stderr.contains(other), "{log}: {}", ended.stderr);
+    }
+    // `plugin test` shows every line.
+    workspace.write("cases.jsonl", json!({"inputs": {"prediction": "debug"}, "expected": {}}).to_string());
+    let ended = workspace.run(&["plugin", "test", "hostile.wasm"]).expect_code(0);
+    assert!(ended.stdout.contains("debug   built with care\n"), "{}", ended.stdout);
+}
+
+#[test]
 fn log_of_a_run_names_the_member_and_the_sample() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);

@@ -1,5 +1,6 @@
 //! The section `plugins`: refusals, grants, and the limits of grants.
 
+use crate::contract_versions::with_text;
 use crate::files::texts_below;
 use crate::scripted_backend::constant_backend;
 use crate::server::{Server, completion};
@@ -32,19 +33,6 @@ fn normalized_transcript(workspace: &Workspace, ended: &CommandOutput) -> String
     filtered + rest
 }
 
-/// Returns a component that was built against another version of the contract.
-fn component_of_version(version: &str) -> Vec<u8> {
-    let mut bytes = gage_test_guests::BARE_WORD_RECALL.to_vec();
-    let (ours, other) = (b"@0.1.0", format!("@{version}"));
-    assert_eq!(ours.len(), other.len());
-    for place in 0..bytes.len() - ours.len() {
-        if &bytes[place..place + ours.len()] == ours {
-            bytes[place..place + ours.len()].copy_from_slice(other.as_bytes());
-        }
-    }
-    bytes
-}
-
 #[test]
 fn unusable_plugins_are_refused_with_advice() {
     let workspace = Workspace::new();
@@ -57,7 +45,8 @@ fn unusable_plugins_are_refused_with_advice() {
     workspace.write("machine.wasm", b"\x7fELF\x02\x01\x01\0");
     workspace.write("empty.wasm", b"");
     workspace.write("text.wasm", b"(component)");
-    workspace.write("other.wasm", component_of_version("0.2.0"));
+    let ours = format!("@{}", gage_plugin::WIT_VERSION);
+    workspace.write("other.wasm", with_text(gage_test_guests::BARE_WORD_RECALL, &ours, "@0.2.0"));
     let model = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9', model: m}";
     let entry = |extra: &str| format!("  - {{id: mine, source: ./recall.wasm{extra}}}\n");
     let zeros = "0".repeat(64);

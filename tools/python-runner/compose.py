@@ -15,7 +15,7 @@ CUSTOM, CORE_MODULE, CORE_INSTANCE, COMPONENT, INSTANCE, ALIAS, TYPE, CANON, IMP
 # Sorts of definitions.
 FUNC, SORT_INSTANCE = 0x01, 0x05
 HEADER = b"\0asm\x0d\0\x01\0"
-METRIC = "gage:plugin/metric@0.1.0"
+METRIC = "gage:plugin/metric@0.1.1"
 
 # (module (memory (export "m") 1)
 #   (func (export "r") (param i32 i32 i32 i32) (result i32) unreachable)

@@ -50,8 +50,10 @@ use output_file::output_file;
 pub(crate) use permissions::PermissionArguments;
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
-    BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
-    PluginLockArguments, TestArguments, UpgradeArguments,
+    BenchArguments, BuildArguments, CompileArguments, ComponentTarget, InspectArguments, NewArguments,
+    PluginAddArguments, PluginCommand, PluginDiffArguments, PluginExportArguments, PluginImportArguments,
+    PluginLockArguments, PluginOutdatedArguments, PluginPullArguments, PluginPushArguments,
+    PluginSignArguments, PluginUpdateArguments, PluginVerifyArguments, TestArguments, UpgradeArguments,
 };
 pub(crate) use print::{
     DEFAULT_TEMPLATES, NamedRunArguments, OutcomeArguments, PrintArguments, RunsFolderArguments,
@@ -85,7 +87,8 @@ Exit codes:
   3    something is not what it was: the suite differs from its lock (--locked), a run folder from
        what the run recorded (verify), an input from the start of the run, the compared runs in
        more than the model, the shards of a run from each other (merge), or the SDK in a project
-       from this version (plugin upgrade --check)
+       from this version (plugin upgrade --check), or the plugins of a suite from the newest ones
+       (plugin outdated); or the policy does not trust a plugin
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
        max_invalid, a used-up budget, a failed sample with fail_fast, repeated crashes of a model,
        or shards of a run that are not complete (merge)
@@ -163,7 +166,7 @@ pub(crate) enum Command {
     List(ListArguments),
     /// Explain a metric, an extractor, a judge or an aggregator, with an example.
     Metrics(MetricsArguments),
-    /// Create, build, inspect, test and measure plugins.
+    /// Create, build, inspect, test, measure, share and sign plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
     /// Fetch, inspect and measure model files.

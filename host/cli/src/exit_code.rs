@@ -10,7 +10,8 @@ pub(crate) enum ExitCode {
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
     /// Something differs from the lock or the record, an input changed during the run, the compared runs do not
-    /// have the same definition, or the SDK in a project is not that of this version.
+    /// have the same definition, the SDK in a project is not that of this version, a suite does not use the newest
+    /// plugins, or the policy does not trust a plugin.
     LockMismatch = 3,
     /// Fewer samples were scored than the suite requires.
     Incomplete = 4,

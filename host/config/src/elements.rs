@@ -88,6 +88,20 @@ impl PluginReference {
         kind: &str,
         problems: &mut Problems,
     ) -> Option<PluginReference> {
+        if text.starts_with(plugin::REGISTRY_SCHEME) {
+            let (whole, member) = text.split_once('#').map_or((text, ""), |(whole, member)| (whole, member));
+            let name = if member.is_empty() { "my_plugin".to_owned() } else { format!("my_plugin#{member}") };
+            problems
+                .error(
+                    span,
+                    key,
+                    format!("`{text}` is a package of a registry, which only `plugins` may name"),
+                )
+                .help(format!(
+                    "add {{id: my_plugin, source: {whole}}} to `plugins`, and write `{name}` here"
+                ));
+            return None;
+        }
         let reference = PluginReference::parse(text);
         let (front, is_python) = match &reference {
             PluginReference::Name(name) | PluginReference::Member { plugin: name, .. } => {

@@ -28,6 +28,7 @@ mod short_form;
 mod source;
 mod suite_schema;
 mod syntax_error;
+mod trust_policy;
 
 pub use elements::backend::answers::{AnswerMatch, AnswersConfig};
 pub use elements::backend::custom_script::CustomScriptConfig;
@@ -84,3 +85,4 @@ pub use secrets::{
 pub use short_form::{API_VERSION, SuiteChoices, choices, expand_short_form};
 pub use source::{Source, Sources, Span, shown_path};
 pub use suite_schema::suite_schema;
+pub use trust_policy::{TrustPolicy, TrustRequirement, TrustRule, TrustScope};

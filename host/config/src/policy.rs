@@ -1,10 +1,11 @@
-//! The policy file of a user or a team: what suites may reach on their machines.
+//! The policy file of a user or a team: what suites may reach on their machines, and which plugins may score.
 //!
 //! ```yaml
 //! untrusted: true                      # every suite is a stranger's
 //! allow_env: [OPENAI_API_KEY]
 //! allow_read: [/data/evals, ~/models]
 //! allow_net: [api.openai.com, 127.0.0.1:8000]
+//! trust: {registry.example/metrics: {keys: [team.pub], require: signature}}
 //! ```
 
 use crate::mapping_reader::MappingReader;
@@ -13,7 +14,8 @@ use crate::permissions::{AllowedHost, AllowedResources};
 use crate::pipeline::parse_document;
 use crate::problems::Problems;
 use crate::source::expand_home;
-use std::path::PathBuf;
+use crate::trust_policy::TrustPolicy;
+use std::path::{Path, PathBuf};
 
 /// A policy of a user or a team. The command line takes precedence over it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,17 +24,20 @@ pub struct Policy {
     pub is_untrusted: bool,
     /// What the suites of strangers may reach.
     pub allowed: AllowedResources,
+    /// Which plugins may score; `None` if all may.
+    pub trust: Option<TrustPolicy>,
 }
 
-/// Reads a policy. `name` identifies the text in messages. Returns `None` if the text has errors.
-pub fn load_policy(name: &str, text: &str) -> (Option<Policy>, Problems) {
+/// Reads the text of a policy file. Returns `None` if the text has errors.
+pub fn load_policy(path: &Path, text: &str) -> (Option<Policy>, Problems) {
     let mut problems = Problems::default();
-    let root = parse_document(name, text, None, &mut problems);
-    let policy = root.and_then(|root| read(&root, &mut problems));
+    let root = parse_document(&path.display().to_string(), text, None, &mut problems);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let policy = root.and_then(|root| read(&root, folder, &mut problems));
     (policy.filter(|_| !problems.has_errors()), problems)
 }
 
-fn read(root: &Node, problems: &mut Problems) -> Option<Policy> {
+fn read(root: &Node, folder: &Path, problems: &mut Problems) -> Option<Policy> {
     let mut table = MappingReader::open(root, "", problems)?;
     let is_untrusted = table.boolean("untrusted", problems).unwrap_or(false);
     let env = table.texts("allow_env", problems).unwrap_or_default();
@@ -53,18 +58,20 @@ fn read(root: &Node, problems: &mut Problems) -> Option<Policy> {
             }
         }
     }
+    let trust = TrustPolicy::read(&mut table, folder, problems);
     table.finish(problems);
-    Some(Policy { is_untrusted, allowed: AllowedResources { env, read, net } })
+    Some(Policy { is_untrusted, allowed: AllowedResources { env, read, net }, trust })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trust_policy::{TrustRequirement, TrustRule, TrustScope};
 
     #[test]
     fn every_key_of_a_policy_is_read() {
         let text = "untrusted: true\nallow_env: [A, B]\nallow_read: /data\nallow_net: ['127.0.0.1:8000']\n";
-        let (policy, problems) = load_policy("policy.yaml", text);
+        let (policy, problems) = load_policy(Path::new("policy.yaml"), text);
         assert!(!problems.has_errors(), "{}", problems.render(false));
         let policy = policy.expect("a policy");
         assert!(policy.is_untrusted);
@@ -83,11 +90,74 @@ mod tests {
             ("allow_read: [data]\n", "`allow_read` has the folder `data`, which is not absolute"),
             ("allow_net: ['*.example.com']\n", "is a pattern; each host is granted by its name"),
             ("allow_nets: [a]\n", "did you mean `allow_net`?"),
+            ("trust: [a]\n", "`trust` must be a mapping"),
+            ("trust: {registry.example: {require: signature}}\n", "`require: signature` needs `keys`"),
+            ("trust: {registry.example: {require: sign}}\n", "`sign` is not a known value of `require`"),
+            ("trust: {registry.example: {key: a}}\n", "did you mean `keys`?"),
+            ("trust: {registry.example: signature}\n", "expected a mapping, found a string"),
+            ("trust: {files: {keys: [{}]}}\n", "`keys` must be a string"),
+            ("trust: {a.example: {}, a.example: {}}\n", "the key `a.example` occurs twice"),
         ] {
-            let (policy, problems) = load_policy("policy.yaml", text);
+            let (policy, problems) = load_policy(Path::new("policy.yaml"), text);
             let shown = problems.render(false);
             assert_eq!(policy, None, "{text}");
             assert!(shown.contains(expected) && shown.contains("policy.yaml:1:"), "{text}\n{shown}");
         }
+    }
+
+    #[test]
+    fn rules_of_trust_have_scopes_keys_and_requirements() {
+        let text = "trust:\n  registry.example/metrics: {keys: [keys/team.pub, /etc/keys/other.pub, ~/own.pub]}\n  \
+                    localhost:5000: {require: digest}\n  a.example: {}\n  files: {keys: team.pub, require: nothing}\n";
+        let (policy, problems) = load_policy(Path::new("/etc/gage/policy.yaml"), text);
+        assert!(!problems.has_errors(), "{}", problems.render(false));
+        let home = std::env::home_dir().expect("a home folder");
+        let rule = |scope, keys: &[&str], requirement| TrustRule {
+            scope,
+            keys: keys.iter().map(PathBuf::from).collect(),
+            requirement,
+        };
+        let registry = |path: &str| TrustScope::Registry(path.to_owned());
+        let own = home.join("own.pub").display().to_string();
+        let expected = [
+            rule(
+                registry("registry.example/metrics"),
+                &["/etc/gage/keys/team.pub", "/etc/keys/other.pub", own.as_str()],
+                TrustRequirement::Signature,
+            ),
+            rule(registry("localhost:5000"), &[], TrustRequirement::Digest),
+            rule(registry("a.example"), &[], TrustRequirement::Nothing),
+            rule(TrustScope::Files, &["/etc/gage/team.pub"], TrustRequirement::Nothing),
+        ];
+        assert_eq!(policy.expect("a policy").trust.expect("rules").rules, expected);
+        let (policy, _) = load_policy(Path::new("policy.yaml"), "trust: {}\n");
+        assert_eq!(policy.expect("a policy").trust, Some(TrustPolicy::default()));
+    }
+
+    #[test]
+    fn other_names_are_no_scope() {
+        for name in [
+            "oci://registry.example/metrics",
+            "registry.example/metrics/",
+            "registry.example/metrics:0.1.0",
+            "registry.example/*",
+            "registry.example/Metrics",
+            "/metrics",
+            "registry.example/../metrics",
+            "Registry.example",
+            "file",
+        ] {
+            let text = format!("trust: {{\"{name}\": {{}}}}\n");
+            let (policy, problems) = load_policy(Path::new("policy.yaml"), &text);
+            let shown = problems.render(false);
+            assert_eq!(policy, None, "{name}");
+            let expected =
+                format!("`{name}` in `trust` is neither a registry nor the beginning of a repository");
+            assert!(shown.contains(&expected) && shown.contains("registry.example/metrics or"), "{shown}");
+        }
+        let keys: Vec<String> = (0..65).map(|number| format!("{number}.pub")).collect();
+        let text = format!("trust: {{files: {{keys: [{}]}}}}\n", keys.join(", "));
+        let (_, problems) = load_policy(Path::new("policy.yaml"), &text);
+        assert!(problems.render(false).contains("`keys` has 65 entries; at most 64 are allowed"));
     }
 }

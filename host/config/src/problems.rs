@@ -59,6 +59,7 @@ pub struct Problems {
     /// What the texts use, and may use.
     pub resources: Resources,
     hidden: BTreeSet<HiddenText>,
+    has_untrusted_plugin: bool,
 }
 
 /// Problems of one severity.
@@ -186,6 +187,16 @@ impl Problems {
             Severity::Error => self.errors.push(problem),
             Severity::Warning => self.warnings.push(problem),
         }
+    }
+
+    /// Records that one of the errors is a plugin that the policy does not trust.
+    pub fn note_untrusted_plugin(&mut self) {
+        self.has_untrusted_plugin = true;
+    }
+
+    /// Returns true if one of the errors is a plugin that the policy does not trust.
+    pub fn has_untrusted_plugin(&self) -> bool {
+        self.has_untrusted_plugin
     }
 
     /// Returns true if further errors are only counted, so that it is not worth looking for them.

@@ -24,6 +24,7 @@ mod label;
 mod lazy_json;
 mod lazy_object;
 mod long_integers;
+mod oci_reference;
 mod ordered_workers;
 mod outcome;
 mod output;
@@ -64,6 +65,7 @@ pub use label::{NONE_LABEL, OTHER_LABEL, label, number_label};
 pub use lazy_json::LazyJson;
 pub use lazy_object::LazyObject;
 pub use long_integers::quote_long_integers;
+pub use oci_reference::{OciReference, OciReferenceError};
 pub use ordered_workers::OrderedWorkers;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{

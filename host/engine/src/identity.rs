@@ -7,10 +7,10 @@ use crate::session::{Session, with_permissions};
 use gage_backend::{ACCEPTED_MEDIA_FACT, BackendInfo, CHAT_TEMPLATE_FACT, OpenOptions, open};
 use gage_config::{PipelineConfig, PluginReference, ResourceKind, redacted_digests};
 use gage_core::{Object, ROWS_PER_BATCH};
-use gage_plugin::{ConfiguredMember, PluginKind, Registry};
+use gage_plugin::{ConfiguredMember, PluginKind, PluginOrigin, Registry};
 use gage_record::{
-    BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PromptIdentity, RunIdentity,
-    without_limits,
+    BackendIdentity, ComponentIdentity, DatasetIdentity, HostIdentity, PluginSigner, PromptIdentity,
+    RecordedPlugin, RunIdentity, without_limits,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,6 +50,21 @@ pub fn identity_without_models(plan: &Plan, datasets: &Datasets) -> RunIdentity 
 pub(crate) fn facts(plan: &Plan, session: &Session) -> BTreeMap<String, Object> {
     let known = backends(plan, session).map(|(id, _, facts)| (id, facts));
     known.filter(|(_, facts)| !facts.is_empty()).collect()
+}
+
+/// Returns the origins of plugins as manifests and locks record them.
+pub fn recorded_plugins(origins: &[PluginOrigin]) -> Vec<RecordedPlugin> {
+    let recorded = origins.iter().map(|origin| RecordedPlugin {
+        id: origin.id.clone(),
+        source: gage_secrets::redact(&origin.source).into_owned(),
+        digest: origin.digest.to_string(),
+        manifest: origin.manifest.map(|manifest| manifest.to_string()),
+        signer: origin.signer.as_ref().map(|signer| PluginSigner {
+            key: signer.key.clone(),
+            fingerprint: signer.fingerprint.to_string(),
+        }),
+    });
+    recorded.collect()
 }
 
 fn dataset_of(task: &PlannedTask, datasets: &Datasets) -> Option<(String, DatasetIdentity)> {

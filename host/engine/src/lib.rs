@@ -42,7 +42,7 @@ pub use estimate::{
 };
 pub use identity::{
     SCORING_VERSION, facts_before_run, has_variable, identity, identity_without_models, name_variables,
-    planned_identity, scoring_plugins,
+    planned_identity, recorded_plugins, scoring_plugins,
 };
 pub use limits::cancel_token::{CancelToken, StopReason};
 pub use limits::invalid_rows::TooManyInvalid;

@@ -480,10 +480,13 @@ fn for_task(dataset: Arc<PlannedDataset>, task: &TaskSpec, keeps_row: bool) -> A
     Arc::new(PlannedDataset { spec, option_display, keeps_row, ..PlannedDataset::clone(&dataset) })
 }
 
-/// Loads the entries of `plugins`.
+/// Loads the entries of `plugins`. Warns of packages that nothing pins.
 fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut Problems) {
     for plugin in &config.plugins {
         if let Err(error) = registry.add(plugin) {
+            if plugin.is_reported && matches!(error, RegistryError::NotFetched { .. }) {
+                continue;
+            }
             let (span, key) = match &error {
                 RegistryError::Digest { .. } => (plugin.spans.sha256, "sha256"),
                 RegistryError::IdTaken { .. } => (plugin.spans.entry, "id"),
@@ -491,6 +494,15 @@ fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut 
                 _ => (plugin.spans.source, "source"),
             };
             report_registry(&error, span, key, &plugin.id, problems);
+        }
+    }
+    for package in registry.package_origins() {
+        let named = config.plugins.iter().find(|plugin| plugin.id == package.id);
+        if let Some(plugin) = named.filter(|plugin| !plugin.is_pinned()) {
+            let message = format!("{} may lead to another component tomorrow", package.source);
+            problems
+                .warning(plugin.spans.source, "source", message)
+                .help(format!("pin this one: add `sha256: {}` to the entry", package.digest.hex()));
         }
     }
 }
@@ -528,7 +540,7 @@ fn is_reference_to(plugin: &PluginSpec, reference: &PluginReference) -> bool {
                 let settled = path.canonicalize();
                 settled.is_ok() && settled.ok() == source.canonicalize().ok()
             }
-            PluginSource::Bundled(_) => false,
+            PluginSource::Bundled(_) | PluginSource::Registry(_) => false,
         },
     }
 }

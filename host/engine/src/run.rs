@@ -213,6 +213,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         manifest.parent_run = parent.map(|parent| parent.run_id.clone());
         manifest.prompt_versions = versions;
         manifest.facts = identity::facts(plan, session);
+        manifest.plugins = identity::recorded_plugins(session.plugin_origins());
         manifest.permissions = granted_permissions(&plan.config);
         return match manifest.write(&folder) {
             Ok(()) => Ok((folder, manifest)),
@@ -244,6 +245,7 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     // The identities may differ in values that no result depends on. The run then takes the new ones.
     manifest.identity = identity;
     manifest.facts = identity::facts(plan, session);
+    manifest.plugins = identity::recorded_plugins(session.plugin_origins());
     manifest.permissions = granted_permissions(&plan.config);
     manifest.prompt_versions = versions;
     manifest.shard.iter_mut().for_each(|shard| shard.max_samples = options.max_samples);

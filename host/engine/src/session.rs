@@ -13,7 +13,7 @@ use crate::session::media::check_first_row;
 use gage_backend::{Backend, Capabilities, OpenError, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{AnswersConfig, BackendKind, Problems, RequestKind};
 use gage_core::{Object, PinnedFiles};
-use gage_plugin::{Models, Registry};
+use gage_plugin::{Models, PluginOrigin, Registry};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -22,6 +22,8 @@ pub struct Session {
     backends: HashMap<String, Arc<dyn Backend>>,
     /// Files of the plugins that the run uses.
     plugin_files: Arc<PinnedFiles>,
+    /// Origins of the plugins that the run uses.
+    plugin_origins: Vec<PluginOrigin>,
 }
 
 impl Session {
@@ -81,7 +83,9 @@ impl Session {
         }
         set_models(plan, &backends);
         let plugin_files = Arc::clone(registry.used_files());
-        if problems.has_errors() { None } else { Some(Session { backends, plugin_files }) }
+        let plugin_origins = registry.used_origins();
+        let session = Session { backends, plugin_files, plugin_origins };
+        if problems.has_errors() { None } else { Some(session) }
     }
 
     /// Checks the first row of each dataset whose backend does not accept all media. Unsupported media in it are an error
@@ -114,6 +118,11 @@ impl Session {
     /// Returns the files of the plugins that the run uses.
     pub(crate) fn plugin_files(&self) -> &PinnedFiles {
         &self.plugin_files
+    }
+
+    /// Returns the origins of the plugins that the run uses.
+    pub(crate) fn plugin_origins(&self) -> &[PluginOrigin] {
+        &self.plugin_origins
     }
 
     /// Returns the backend with this id.

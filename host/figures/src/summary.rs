@@ -9,8 +9,8 @@ use crate::{
     SliceFigure, TaskCompleteness, TaskDescription, UnfoundPath,
 };
 use gage_core::{JsonView, ModelOutput, OTHER_LABEL, Object, Outcome, OutcomeCounts, Usage};
-use gage_record::RecordView;
 use gage_record::format::SUMMARY_FILE;
+use gage_record::{RecordView, RecordedPlugin};
 use indexmap::IndexMap;
 use itertools::Itertools as _;
 use serde::{Deserialize, Serialize};
@@ -137,6 +137,10 @@ pub struct Summary {
     pub tasks: Vec<TaskSummary>,
     /// The metrics of all tasks.
     pub metrics: Vec<MetricFigure>,
+    /// The plugins that did not come with the program, with their sources and signers. No figure depends on them, and no
+    /// comparison reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<RecordedPlugin>,
 }
 
 impl Summary {
@@ -296,6 +300,7 @@ impl<'a> SummaryBuilder<'a> {
             samples: SampleFigures::new(&self.outcomes, not_reached, total_is_least),
             metrics: tasks.iter().flat_map(|task| task.metrics.iter().cloned()).collect(),
             tasks,
+            plugins: Vec::new(),
         }
     }
 }

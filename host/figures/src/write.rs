@@ -8,7 +8,9 @@ use crate::{
 };
 use gage_core::Outcome;
 use gage_record::format::{RESAMPLES_FILE, SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use gage_record::{ErrorNote, FileDigest, JournalIndex, RecordView, RunFolder, SamplesWriter};
+use gage_record::{
+    ErrorNote, FileDigest, JournalIndex, RecordView, RecordedPlugin, RunFolder, SamplesWriter,
+};
 use std::collections::BTreeMap;
 
 /// The reports that were written.
@@ -107,6 +109,7 @@ pub struct ReportBuilder<'a> {
     samples: SamplesWriter,
     examples: Vec<Example>,
     records: u64,
+    plugins: Vec<RecordedPlugin>,
 }
 
 impl<'a> ReportBuilder<'a> {
@@ -141,6 +144,7 @@ impl<'a> ReportBuilder<'a> {
             samples,
             examples: Vec::new(),
             records: 0,
+            plugins: Vec::new(),
         }
     }
 
@@ -155,6 +159,13 @@ impl<'a> ReportBuilder<'a> {
         self.samples.write(record)?;
         self.records += 1;
         Ok(())
+    }
+
+    /// Lists these plugins in the summary.
+    #[must_use]
+    pub fn with_plugins(mut self, plugins: Vec<RecordedPlugin>) -> ReportBuilder<'a> {
+        self.plugins = plugins;
+        self
     }
 
     /// Returns the number of records.
@@ -214,9 +225,9 @@ impl<'a> ReportBuilder<'a> {
         completeness: &Completeness,
         phases: impl FnOnce() -> Phases,
     ) -> Result<WrittenReports, FiguresError> {
-        let ReportBuilder { mut summary, timings, samples, examples, .. } = self;
+        let ReportBuilder { mut summary, timings, samples, examples, plugins, .. } = self;
         summary.describe(tasks);
-        let summary = summary.finish(completeness);
+        let summary = Summary { plugins, ..summary.finish(completeness) };
         let timings = timings.finish(&phases(), Machine::this(), completeness);
         let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
         for (name, text) in [(SUMMARY_FILE, summary.to_json()?), (TIMINGS_FILE, timings.to_json()?)] {

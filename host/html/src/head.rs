@@ -56,6 +56,9 @@ struct RunHead<'a> {
     judges: Vec<String>,
     /// Prompts of roles: each id, its role, and the first line of its text.
     prompts: Vec<String>,
+    /// Plugins that did not come with the program: each id, with its source, its digest and its signer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    plugins: Vec<String>,
     /// Cost of the tokens of each backend with a price.
     costs: &'a BTreeMap<String, f64>,
     /// Backends with a price that only judges ask.
@@ -125,6 +128,7 @@ impl<'a> RunHead<'a> {
             datasets: datasets_of(&manifest.identity),
             judges: judges_of(&manifest.identity),
             prompts: prompts_of(&manifest.identity),
+            plugins: manifest.plugins.iter().map(ToString::to_string).collect(),
             costs: &manifest.costs,
             judge_backends: manifest.costs.keys().filter(is_of_judges).map(String::as_str).collect(),
             missing_prices: manifest.missing_prices(),

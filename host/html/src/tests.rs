@@ -11,8 +11,8 @@ use gage_figures::test_records::{failed, sample, task};
 use gage_figures::{Completeness, Phases, no_custom_aggregators, write_reports};
 use gage_record::format::SAMPLES_FILE;
 use gage_record::{
-    AnswerEntry, ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunIdentity, RunStatus,
-    SampleRecord, Stage,
+    AnswerEntry, ErrorNote, JournalEntry, JournalWriter, Manifest, PluginSigner, RecordedPlugin, RunFolder,
+    RunIdentity, RunStatus, SampleRecord, Stage,
 };
 use gage_recorded_messages::RecordedError as _;
 use serde_json::{Value, json};
@@ -148,6 +148,25 @@ fn the_head_names_datasets_prompts_and_judges_without_folders() {
     assert_eq!((&run["suite"], &run["datasets"]), (&json!("sums"), &json!(["d (rows.jsonl)"])));
     assert_eq!((&run["prompts"], &run["judges"]), (&json!(["ask (dut)"]), &json!(["strict (c)"])));
     assert!(!run.to_string().contains("somebody"));
+}
+
+#[test]
+fn the_head_names_plugins_with_digest_and_signer() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    let mut manifest = Manifest::new("run", "0.1.0", RunIdentity::default());
+    manifest.plugins.push(RecordedPlugin {
+        id: "words".to_owned(),
+        source: "oci://registry.example/words:1".to_owned(),
+        digest: "sha256:01".to_owned(),
+        manifest: Some("sha256:02".to_owned()),
+        signer: Some(PluginSigner { key: "team.pub".to_owned(), fingerprint: "sha256:03".to_owned() }),
+    });
+    manifest.write(&folder).unwrap();
+    let page = page(root.path(), &[folder.path().to_owned()]);
+    let head: Value = serde_json::from_str(&blocks(&page, "head")[0]).unwrap();
+    let expected = json!(["words: oci://registry.example/words:1 sha256:01 signed with team.pub (03)"]);
+    assert_eq!(head["runs"][0]["plugins"], expected);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Builds projects into components.
 
 mod componentize_py;
+mod input_files;
 mod javascript;
 mod lock;
+mod provenance;
 mod python;
 mod python_imports;
 pub(crate) mod python_packages;
@@ -14,10 +16,15 @@ pub use python_packages::{LockedPackages, lock_packages};
 use crate::cases::{CASES, cases_in};
 use crate::project::SETTINGS;
 use crate::{Language, Project, ToolError};
+use gage_core::Digest;
 use gage_plugin::{Capability, note_packages, summarise};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Ending of the file with the provenance of a component.
+const PROVENANCE_ENDING: &str = "intoto.json";
 
 /// Options of a build.
 #[derive(Clone)]
@@ -34,6 +41,8 @@ pub struct BuildOptions<'a> {
 pub struct BuiltComponent {
     /// Path of the component.
     pub component: PathBuf,
+    /// Path of the statement about its provenance.
+    pub provenance: PathBuf,
     /// Size of the component, in bytes.
     pub bytes: usize,
     /// Duration of the build.
@@ -48,10 +57,14 @@ struct BuildOutput {
     with: String,
     /// Packages that the component contains and that do not note themselves in it.
     packages: Vec<String>,
+    /// Digests of the files that the build read, by their paths in the project.
+    inputs: BTreeMap<String, Digest>,
+    /// Names and versions of the tools.
+    tools: Vec<(String, String)>,
 }
 
-/// Builds the project in a folder, and writes `NAME.wasm` there. Runs the tools of its language, which may
-/// download packages. On an error, the existing file is unchanged.
+/// Builds the project in a folder, and writes `NAME.wasm` there, with its provenance in `NAME.intoto.json`. Runs the tools of its
+/// language, which may download packages. If the build fails, the existing files are unchanged.
 ///
 /// # Errors
 /// If the project or its cases cannot be read, a tool is missing or fails, or the component does not match
@@ -75,7 +88,15 @@ pub fn build(folder: &Path, options: &BuildOptions<'_>) -> Result<BuiltComponent
     check(&project, &made.bytes, options.say)?;
     note_packages(&mut made.bytes, &made.packages);
     write(&component, &made.bytes)?;
-    Ok(BuiltComponent { component, bytes: made.bytes.len(), took: started.elapsed(), with: made.with })
+    let provenance = component.with_extension(PROVENANCE_ENDING);
+    write(&provenance, provenance::statement(&project, &made).as_bytes())?;
+    Ok(BuiltComponent {
+        component,
+        provenance,
+        bytes: made.bytes.len(),
+        took: started.elapsed(),
+        with: made.with,
+    })
 }
 
 /// Rejects a component that does not match its project.

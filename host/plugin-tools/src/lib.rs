@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod case_lines;
 mod cases;
+mod component_changes;
 mod error;
 mod files;
 mod language;
@@ -24,11 +25,14 @@ pub use bench::{BenchOptions, BenchReport, ItemsReport, bench};
 pub use build::{BuildOptions, BuiltComponent, LockedPackages, build, lock_packages};
 pub use case_lines::{CaseLine, CaseLines};
 pub use cases::{CASES, Case, read_cases};
+pub use component_changes::{DescriptionChange, description_changes};
 pub use error::ToolError;
 pub use language::Language;
 pub use native::{NativeOptions, interpreter};
-pub use project::{Project, SETTINGS};
+pub use project::{PackageInfo, Project, SETTINGS};
 pub use scaffold::{CreatedProject, NewProject, create};
-pub use trial::{CaseFailure, Purity, TestReport, test, test_native};
+pub use trial::{
+    CaseFailure, ItemDifference, MemberComparison, Purity, ScoreComparison, TestReport, test, test_native,
+};
 pub use upgrade::{FileChange, Upgrade};
 pub use watch::{FileStates, WatchPause, WatchedFiles, wait_for_change};

@@ -266,6 +266,7 @@ mod tests {
                 language,
                 imports: Vec::new(),
                 files: Vec::new(),
+                package: crate::PackageInfo::default(),
             };
             let build = BuildOptions { cache_folder: None, say: &|_| {} };
             let lines = CaseLines::default();

@@ -32,6 +32,23 @@ pub struct Project {
     pub imports: Vec<Capability>,
     /// Files and folders that a plugin in Python reads when it runs, relative to the project's folder.
     pub files: Vec<String>,
+    /// What `plugin push` tells the users of a registry.
+    pub package: PackageInfo,
+}
+
+/// The table `[package]` of a project file. Nothing depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PackageInfo {
+    /// Version of the package.
+    pub version: Option<String>,
+    /// Description in a sentence.
+    pub description: Option<String>,
+    /// License, as an SPDX expression: `Apache-2.0`.
+    pub license: Option<String>,
+    /// Address of the source.
+    pub source: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +63,8 @@ struct Settings {
     imports: Vec<toml::Spanned<Import>>,
     #[serde(default)]
     files: Vec<toml::Spanned<String>>,
+    #[serde(default)]
+    package: PackageInfo,
 }
 
 #[derive(Clone, Copy)]
@@ -127,6 +146,7 @@ impl Project {
             language: settings.language,
             imports,
             files,
+            package: settings.package,
         })
     }
 }
@@ -219,7 +239,8 @@ mod tests {
         let start = "name = 'a'\nkind = 'metric'\n";
         assert_eq!(
             error(&format!("{start}lang = 'js'")),
-            "p/gage-plugin.toml:3: unknown field `lang`, expected one of `name`, `kind`, `language`, `imports`, `files`"
+            "p/gage-plugin.toml:3: unknown field `lang`, expected one of `name`, `kind`, `language`, `imports`, `files`, \
+             `package`"
         );
         assert_eq!(error(start), "p/gage-plugin.toml: missing field `language`");
         assert!(error(&format!("{start}language = 'go'")).starts_with(
@@ -233,6 +254,16 @@ mod tests {
         let imports = |what: &str| error(&format!("{start}language = 'js'\nimports = [\n  '{what}',\n]"));
         assert!(imports("files").starts_with("p/gage-plugin.toml:4: there is no import"));
         assert_eq!(imports("http"), "p/gage-plugin.toml:5: a plugin of the kind metric cannot import http");
+    }
+
+    #[test]
+    fn a_package_is_described() {
+        let start = "name = 'a'\nkind = 'metric'\nlanguage = 'js'\n[package]\n";
+        let package = Project::parse(Path::new("p"), &format!("{start}license = 'MIT'")).unwrap().package;
+        assert_eq!(package, PackageInfo { license: Some("MIT".to_owned()), ..PackageInfo::default() });
+        let message = error(&format!("{start}licence = 'MIT'"));
+        assert!(message.starts_with("p/gage-plugin.toml:5: unknown field `licence`"), "{message}");
+        assert!(error(&format!("{start}version = 1")).starts_with("p/gage-plugin.toml:5: invalid type"));
     }
 
     #[test]

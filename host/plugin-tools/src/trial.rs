@@ -3,6 +3,7 @@
 mod native_run;
 mod observe;
 mod samples;
+mod score_changes;
 
 use crate::build::BuildOptions;
 use crate::case_lines::{CaseLine, CaseLines};
@@ -13,6 +14,7 @@ use gage_core::FieldError;
 use gage_plugin::{AnyComponent, World};
 use native_run::NativeRun;
 use observe::CaseRun;
+pub use score_changes::{ItemDifference, MemberComparison, ScoreComparison};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -26,8 +26,8 @@ pub struct WatchedFiles {
 pub struct FileStates(BTreeMap<PathBuf, (Option<SystemTime>, u64)>);
 
 impl WatchedFiles {
-    /// Creates a list of files and folders. Of a folder everything is watched, except for components, hidden files, and
-    /// folders of tools.
+    /// Creates a list of files and folders. Of a folder everything is watched, except for components with their provenance,
+    /// hidden files, and folders of tools.
     pub fn new(paths: Vec<PathBuf>) -> WatchedFiles {
         WatchedFiles { paths }
     }
@@ -60,7 +60,7 @@ impl FileStates {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let Ok(metadata) = entry.metadata() else { continue };
-            if name.starts_with('.') || name.ends_with(".wasm") {
+            if name.starts_with('.') || name.ends_with(".wasm") || name.ends_with(".intoto.json") {
                 continue;
             }
             // Links are not followed.

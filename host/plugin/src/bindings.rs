@@ -20,8 +20,8 @@ macro_rules! world {
                 world: $world,
                 imports: { default: trappable },
                 with: {
-                    "gage:plugin/types@0.1.0": super::types,
-                    "gage:plugin/log@0.1.0": super::log,
+                    "gage:plugin/types@0.1.1": super::types,
+                    "gage:plugin/log@0.1.1": super::log,
                     $($media: super::media,)?
                 },
             });
@@ -29,13 +29,13 @@ macro_rules! world {
     };
 }
 
-world!(metric_world, "metric-plugin", "gage:plugin/media@0.1.0");
-world!(preprocessor_world, "preprocessor-plugin", "gage:plugin/media@0.1.0");
-world!(doc_hooks_world, "doc-hooks-plugin", "gage:plugin/media@0.1.0");
+world!(metric_world, "metric-plugin", "gage:plugin/media@0.1.1");
+world!(preprocessor_world, "preprocessor-plugin", "gage:plugin/media@0.1.1");
+world!(doc_hooks_world, "doc-hooks-plugin", "gage:plugin/media@0.1.1");
 world!(aggregator_world, "aggregator-plugin");
-world!(judge_world, "judge-plugin", "gage:plugin/media@0.1.0");
+world!(judge_world, "judge-plugin", "gage:plugin/media@0.1.1");
 world!(extractor_world, "extractor-plugin");
-world!(role_adapter_world, "role-adapter-plugin", "gage:plugin/media@0.1.0");
+world!(role_adapter_world, "role-adapter-plugin", "gage:plugin/media@0.1.1");
 
 pub use aggregator_world::exports::gage::plugin::aggregator as aggregator_exports;
 pub use backend_world::exports::gage::plugin::backend as backend_exports;

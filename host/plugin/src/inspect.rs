@@ -1,14 +1,12 @@
 //! Summary of a component, read from its bytes before compilation.
 
+use crate::contract_version::{OLDEST_WIT_VERSION, Support, WIT_VERSION, is_supported, newest, support_of};
 use crate::packages::{SECTION, packages_in};
 use crate::world::{Capability, World};
 use gage_config::Grants;
 use gage_core::{Digest, MAX_SHOWN_NAME_CHARS};
 use std::borrow::Cow;
 use wasmparser::{Encoding, Parser, Payload};
-
-/// Version of `gage:plugin` that this host supports.
-pub const WIT_VERSION: &str = "0.1.0";
 
 /// Maximum nesting of components. Real components have a few levels, and the compiler's time and memory grow
 /// with their square.
@@ -33,7 +31,7 @@ pub struct ComponentSummary {
     pub size: usize,
     /// The world.
     pub world: World,
-    /// Version of `gage:plugin` that it was built against.
+    /// Version of `gage:plugin` that it needs: the newest one among its imports and its export.
     pub wit_version: String,
     /// The interfaces that it imports.
     pub imports: Vec<String>,
@@ -61,10 +59,15 @@ impl ComponentSummary {
     }
 }
 
-/// Returns the name of an interface of `gage:plugin` in this host's version.
+/// Returns the name and the version of an interface of `gage:plugin`.
+fn contract_item(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("gage:plugin/")?.split_once('@')
+}
+
+/// Returns the name of an interface of `gage:plugin` in a version that this host supports.
 fn own(import: &str) -> Option<&str> {
-    let (name, version) = import.strip_prefix("gage:plugin/")?.split_once('@')?;
-    (version == WIT_VERSION).then_some(name)
+    let (name, version) = contract_item(import)?;
+    is_supported(version).then_some(name)
 }
 
 /// A problem of a component, with advice.
@@ -87,10 +90,12 @@ impl Refusal {
 /// Reads a component's imports and exports, and rejects components that no grant would make usable.
 pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
     let ComponentNames { imports, exports, packages } = names_of(bytes)?;
-    let (world, wit_version) = world_of(&exports)?;
+    let (world, exported_version) = world_of(&exports)?;
     for import in &imports {
         check_import(import, world)?;
     }
+    let imported = imports.iter().filter_map(|import| Some(contract_item(import)?.1));
+    let wit_version = newest(imported.chain([exported_version])).unwrap_or(exported_version).to_owned();
     Ok(ComponentSummary {
         digest: Digest::of_bytes(bytes),
         size: bytes.len(),
@@ -147,10 +152,10 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
     if WASI.iter().any(|family| import.starts_with(family)) && import.contains("@0.2.") {
         return Ok(());
     }
-    if let Some((name, version)) = import.strip_prefix("gage:plugin/").and_then(|rest| rest.split_once('@'))
-        && version != WIT_VERSION
+    if let Some((name, version)) = contract_item(import)
+        && !is_supported(version)
     {
-        return Err(other_version(&format!("imports gage:plugin/{}", shown(name)), version));
+        return Err(unsupported(&format!("imports gage:plugin/{}", shown(name)), version));
     }
     Err(Refusal::with_help(
         format!("it imports {}, which this host does not provide", shown(import)),
@@ -165,11 +170,24 @@ fn shown(name: &str) -> Cow<'_, str> {
     gage_core::shortened(name, MAX_SHOWN_NAME_CHARS)
 }
 
-fn other_version(what: &str, version: &str) -> Refusal {
-    let version = shown(version);
+/// Creates the refusal of a version of the contract. `what` is what the component does with an interface of it.
+fn unsupported(what: &str, version: &str) -> Refusal {
+    let rebuild = format!(
+        "build the component against gage:plugin@{WIT_VERSION}: in its project, run `gage-host plugin upgrade` \
+         and `gage-host plugin build`"
+    );
+    let help = match support_of(version) {
+        Support::Newer => {
+            format!("upgrade gage-host to a version that supports {}, or {rebuild}", shown(version))
+        }
+        Support::Supported | Support::Other => rebuild,
+    };
     Refusal::with_help(
-        format!("it {what} of version {version}; this host supports gage:plugin@{WIT_VERSION}"),
-        format!("build it against gage:plugin@{WIT_VERSION}, or use a gage-host that supports {version}"),
+        format!(
+            "it {what} of version {}; this host supports gage:plugin {OLDEST_WIT_VERSION} to {WIT_VERSION}",
+            shown(version)
+        ),
+        help,
     )
 }
 
@@ -239,16 +257,17 @@ fn names_of(bytes: &[u8]) -> Result<ComponentNames, Refusal> {
     Ok(names)
 }
 
-fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
+/// Returns the world of a component, and the version of the interface that it exports.
+fn world_of(exports: &[String]) -> Result<(World, &str), Refusal> {
     let mut found: Vec<(World, &str)> = Vec::new();
     for world in World::ALL {
         let prefix = format!("gage:plugin/{}@", world.interface());
         found.extend(exports.iter().filter_map(|export| Some((world, export.strip_prefix(&prefix)?))));
     }
     match found.as_slice() {
-        [(world, version)] if *version == WIT_VERSION => Ok((*world, (*version).to_owned())),
+        [(world, version)] if is_supported(version) => Ok((*world, *version)),
         [(world, version)] => {
-            Err(other_version(&format!("exports gage:plugin/{}", world.interface()), version))
+            Err(unsupported(&format!("exports gage:plugin/{}", world.interface()), version))
         }
         [] => {
             let names = match exports.is_empty() {
@@ -274,6 +293,29 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusal_of_a_newer_version_asks_for_a_newer_host() {
+        let help =
+            |version: &str| unsupported("exports gage:plugin/metric", version).help.unwrap_or_default();
+        assert!(help("0.1.2").starts_with("upgrade gage-host to a version that supports 0.1.2, or build "));
+        assert!(help("0.0.9").starts_with("build the component against gage:plugin@"));
+    }
+
+    #[test]
+    fn interfaces_of_every_supported_version_may_be_imported() {
+        for (import, is_allowed) in [
+            ("gage:plugin/log@0.1.0", true),
+            ("gage:plugin/log@0.1.1", true),
+            ("gage:plugin/media@0.1.0", true),
+            ("gage:plugin/http@0.1.0", false),
+            ("gage:plugin/log@0.1.2", false),
+            ("gage:plugin/log@0.2.0", false),
+            ("gage:plugin/log", false),
+        ] {
+            assert_eq!(check_import(import, World::Metric).is_ok(), is_allowed, "{import}");
+        }
+    }
 
     #[test]
     fn messages_about_long_names_are_short() {

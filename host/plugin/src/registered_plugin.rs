@@ -8,7 +8,8 @@ use crate::optional_component::OptionalComponent;
 use crate::plugin_description::PluginDescription;
 use crate::registry_error::RegistryError;
 use crate::world::World;
-use gage_core::PinnedFile;
+use gage_core::{Digest, OciReference, PinnedFile};
+use gage_packages::Signer;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +36,24 @@ pub struct BundledComponent {
 pub(crate) enum Origin {
     Bundled(&'static str),
     File(PathBuf),
+    Registry(OciReference),
+}
+
+impl Origin {
+    /// Returns its name in messages.
+    pub(crate) fn place(&self) -> PathBuf {
+        match self {
+            Origin::Bundled(name) => PathBuf::from(name),
+            Origin::File(path) => path.clone(),
+            Origin::Registry(reference) => PathBuf::from(reference.to_string()),
+        }
+    }
+
+    /// Returns the name of its file, without the folder.
+    pub(crate) fn file_name(&self) -> String {
+        let place = self.place();
+        place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
 }
 
 impl std::fmt::Display for Origin {
@@ -42,6 +61,7 @@ impl std::fmt::Display for Origin {
         match self {
             Origin::Bundled(_) => formatter.write_str("comes with the program"),
             Origin::File(path) => write!(formatter, "{}", path.display()),
+            Origin::Registry(reference) => write!(formatter, "{reference}"),
         }
     }
 }
@@ -57,11 +77,47 @@ pub(crate) struct RegisteredPlugin {
     pub(crate) loaded: Mutex<Option<LoadedPlugin>>,
 }
 
-/// A component, and the file it was read from; `None` if it is bundled.
+/// A component, and where it came from.
 #[derive(Clone)]
 pub(crate) struct LoadedPlugin {
     pub(crate) component: AnyComponent,
+    /// The file that it was read from; `None` if it is bundled or from a package.
     pub(crate) file: Option<Arc<PinnedFile>>,
+    /// Digest of the manifest of its package.
+    pub(crate) manifest: Option<Digest>,
+    /// The signer, if the policy has a key for its source.
+    pub(crate) signer: Option<Arc<Signer>>,
+}
+
+/// Where a component that did not come with the program came from.
+#[derive(Clone, Debug)]
+pub struct PluginOrigin {
+    /// The id in the suite, or the name of the file.
+    pub id: String,
+    /// The address of a package, or the name of a file without its folder.
+    pub source: String,
+    /// Digest of the component.
+    pub digest: Digest,
+    /// Digest of the manifest of a package.
+    pub manifest: Option<Digest>,
+    /// The signer, if the policy has a key for the source.
+    pub signer: Option<Arc<Signer>>,
+}
+
+impl PluginOrigin {
+    pub(crate) fn of(one: &RegisteredPlugin, loaded: &LoadedPlugin) -> PluginOrigin {
+        let source = match &one.origin {
+            Origin::Registry(reference) => reference.to_string(),
+            Origin::Bundled(_) | Origin::File(_) => one.origin.file_name(),
+        };
+        PluginOrigin {
+            id: one.id.clone(),
+            source,
+            digest: loaded.component.identity().digest,
+            manifest: loaded.manifest,
+            signer: loaded.signer.clone(),
+        }
+    }
 }
 
 /// An optional component, and its plugin if it is installed.
@@ -91,6 +147,8 @@ pub struct ListedPlugin {
     pub summary: ComponentSummary,
     /// The component's description of itself.
     pub described: PluginDescription,
+    /// The signer, if the policy has a key for the source. Components that are described without loading have none.
+    pub signer: Option<Arc<Signer>>,
 }
 
 impl ListedPlugin {

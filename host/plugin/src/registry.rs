@@ -1,26 +1,30 @@
 //! The plugin registry, which finds a plugin's component by the plugin's name.
 
+mod checked_component;
+#[cfg(test)]
+mod tests;
+
 use crate::any_component::{AnyComponent, AnyKind, summarise};
 use crate::component::{InstanceSetup, LoadError};
 use crate::component_members::PluginComponent;
 use crate::host::PluginHost;
 use crate::inspect::ComponentSummary;
-use crate::limits::Limits;
 use crate::optional_component::OptionalComponent;
 use crate::plugin_description::PluginDescription;
 use crate::registered_plugin::{
-    BundledComponent, ListedPlugin, LoadedPlugin, OptionalPlugin, Origin, RegisteredPlugin,
+    BundledComponent, ListedPlugin, LoadedPlugin, OptionalPlugin, Origin, PluginOrigin, RegisteredPlugin,
 };
 use crate::registry_error::RegistryError;
 use crate::world::World;
 use gage_config::{PluginReference, PluginSource, PluginSpec};
-use gage_core::foreign_file::{self, FileLimit};
-use gage_core::{Digest, PinnedFile, PinnedFiles, ResourceShortage, SeenFile};
+use gage_core::PinnedFiles;
+use gage_packages::{PackageStore, Trust};
 use parking_lot::Mutex;
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use checked_component::read_component;
 
 /// Finds plugins by name or file, and loads each component once.
 pub struct Registry {
@@ -30,16 +34,19 @@ pub struct Registry {
     /// Components that are used if no registered one has the name.
     optional: Vec<OptionalPlugin>,
     is_lacking: bool,
+    /// Packages that were fetched from registries; `None` if there is no cache.
+    packages: Option<PackageStore>,
+    /// Decides which components may be loaded.
+    trust: Arc<Trust>,
     /// Files that a suite names without an entry in `plugins`.
     files: Mutex<HashMap<PathBuf, AnyComponent>>,
     /// Files of the components that were found, for checks while they run.
     used_files: Arc<PinnedFiles>,
+    /// Origins of the components that were found, by id and source.
+    used_origins: Mutex<BTreeMap<(String, String), PluginOrigin>>,
     /// Components that only the program uses, by name. Each is loaded on first use.
     internal: Mutex<HashMap<&'static str, AnyComponent>>,
 }
-
-/// Bytes of a component, and the file they were read from; `None` if it is bundled.
-type ReadComponent = (Cow<'static, [u8]>, Option<Arc<PinnedFile>>);
 
 impl Registry {
     /// Creates a registry of the bundled components.
@@ -58,10 +65,21 @@ impl Registry {
             registered: registered.collect(),
             optional: Vec::new(),
             is_lacking: false,
+            packages: None,
+            trust: Arc::default(),
             files: Mutex::default(),
             used_files: Arc::default(),
+            used_origins: Mutex::default(),
             internal: Mutex::default(),
         }
+    }
+
+    /// Uses the packages of a store, and loads only components that the policy trusts. Without a store, no package is found.
+    #[must_use]
+    pub fn with_packages(mut self, packages: Option<PackageStore>, trust: Arc<Trust>) -> Registry {
+        self.packages = packages;
+        self.trust = trust;
+        self
     }
 
     /// Adds components that may be installed in some folders. A plugin of a suite or of a folder with the same name comes
@@ -102,11 +120,22 @@ impl Registry {
         &self.used_files
     }
 
+    /// Returns the origins of all components that [`Registry::find`] returned and that did not come with the program, by id.
+    pub fn used_origins(&self) -> Vec<PluginOrigin> {
+        self.used_origins.lock().values().cloned().collect()
+    }
+
+    /// Returns the origins of the packages among the entries of the suite.
+    pub fn package_origins(&self) -> Vec<PluginOrigin> {
+        let packages = self.registered.iter().filter(|one| matches!(one.origin, Origin::Registry(_)));
+        packages.filter_map(|one| Some(PluginOrigin::of(one, one.loaded.lock().as_ref()?))).collect()
+    }
+
     /// Adds and loads an entry of a suite's `plugins`.
     ///
     /// # Errors
-    /// If its id is taken, its file is unreadable or differs from the digest, or the component is unusable
-    /// with its grants.
+    /// If its id is taken, its file is unreadable or differs from the digest, its package was not fetched, the policy does not
+    /// trust it, or the component is unusable with its grants.
     pub fn add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
         let added = self.try_add(spec);
         self.is_lacking |= added.is_err();
@@ -119,30 +148,24 @@ impl Registry {
     }
 
     fn try_add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
-        let (origin, path) = match &spec.source {
-            PluginSource::File(path) => (Origin::File(path.clone()), path.clone()),
+        let (origin, name) = match &spec.source {
+            PluginSource::File(path) => (Origin::File(path.clone()), path.display().to_string()),
+            PluginSource::Registry(reference) => (Origin::Registry(reference.clone()), reference.to_string()),
             PluginSource::Bundled(name) => {
                 let optional = self.optional.iter().find(|one| one.component.name == name);
                 let origin = match optional {
                     Some(optional) => optional.installed()?.origin.clone(),
                     None => Origin::Bundled(self.bundled_named(name)?.name),
                 };
-                (origin, PathBuf::from(name))
+                (origin, name.clone())
             }
         };
         let (limits, grants) = (spec.limits.clone(), spec.grants.clone());
-        let setup = InstanceSetup { limits, grants, ..InstanceSetup::of_file(&path) };
-        let (bytes, file) = self.read(&origin, &setup)?;
-        let found = Digest::of_bytes(&bytes);
-        if let Some(wanted) = spec.sha256
-            && wanted != found
-        {
-            return Err(RegistryError::Digest { path, wanted, found });
-        }
-        let component = AnyComponent::load(&self.host, &spec.id, &bytes, &setup)?;
+        let setup = InstanceSetup { limits, grants, source: Some(name), ..InstanceSetup::default() };
+        let loaded = self.load(&spec.id, &origin, &setup, Some(spec))?;
         // An entry for a bundled component replaces it.
         self.registered.retain(|one| one.is_entry || one.origin != origin);
-        let loaded = Mutex::new(Some(LoadedPlugin { component, file }));
+        let loaded = Mutex::new(Some(loaded));
         self.register(RegisteredPlugin { id: spec.id.clone(), origin, setup, is_entry: true, loaded })
     }
 
@@ -166,9 +189,7 @@ impl Registry {
             let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             let origin = Origin::File(path.clone());
             let setup = InstanceSetup::of_file(&path);
-            let (bytes, file) = self.read(&origin, &setup)?;
-            let component = AnyComponent::load(&self.host, &id, &bytes, &setup)?;
-            let loaded = Mutex::new(Some(LoadedPlugin { component, file }));
+            let loaded = Mutex::new(Some(self.load(&id, &origin, &setup, None)?));
             self.register(RegisteredPlugin { id, origin, setup, is_entry: true, loaded })?;
         }
         Ok(())
@@ -178,7 +199,7 @@ impl Registry {
         if let Some(other) = self.registered.iter().find(|one| one.id == new.id) {
             let by = match &other.origin {
                 Origin::Bundled(_) => "a component that comes with the program".to_owned(),
-                Origin::File(path) => path.display().to_string(),
+                origin @ (Origin::File(_) | Origin::Registry(_)) => origin.to_string(),
             };
             return Err(RegistryError::IdTaken { id: new.id, by });
         }
@@ -253,7 +274,8 @@ impl Registry {
                 (component.summary().clone(), PluginDescription::of(&component))
             }
         };
-        Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), summary, described })
+        let signer = one.loaded.lock().as_ref().and_then(|loaded| loaded.signer.clone());
+        Ok(ListedPlugin { id: one.id.clone(), source: one.origin.to_string(), summary, described, signer })
     }
 
     /// Returns the summary and the recorded description of a component; `None` if none is recorded.
@@ -263,6 +285,7 @@ impl Registry {
     ) -> Result<Option<(ComponentSummary, PluginDescription)>, RegistryError> {
         let description = match &one.origin {
             Origin::Bundled(name) => self.bundled_named(name)?.description,
+            Origin::Registry(_) => return Ok(None),
             Origin::File(_) if one.is_entry => return Ok(None),
             Origin::File(_) => {
                 let optional = self.optional.iter().find(|optional| optional.component.name == one.id);
@@ -270,8 +293,8 @@ impl Registry {
             }
         };
         let Some(described) = PluginDescription::from_json(description) else { return Ok(None) };
-        let (bytes, _) = self.read(&one.origin, &one.setup)?;
-        Ok(Some((summarise(&one.id, &bytes)?, described)))
+        let read = self.read(&one.origin, &one.setup, None)?;
+        Ok(Some((summarise(&one.id, &read.bytes)?, described)))
     }
 
     /// Returns the names that several plugins share, each as an error for its users.
@@ -407,9 +430,18 @@ impl Registry {
 
     /// Returns a component that a suite uses.
     fn used(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
-        let LoadedPlugin { component, file } = self.loaded(one)?;
-        file.iter().for_each(|file| self.used_files.add(file));
-        Ok(component)
+        let loaded = self.loaded(one)?;
+        self.note_use(one, &loaded);
+        Ok(loaded.component)
+    }
+
+    /// Notes the file and the origin of a component that a suite uses.
+    fn note_use(&self, one: &RegisteredPlugin, loaded: &LoadedPlugin) {
+        loaded.file.iter().for_each(|file| self.used_files.add(file));
+        if !matches!(one.origin, Origin::Bundled(_)) {
+            let key = (one.id.clone(), one.origin.to_string());
+            self.used_origins.lock().entry(key).or_insert_with(|| PluginOrigin::of(one, loaded));
+        }
     }
 
     fn component(&self, one: &RegisteredPlugin) -> Result<AnyComponent, RegistryError> {
@@ -422,9 +454,7 @@ impl Registry {
             return Ok(loaded.clone());
         }
         // Only bundled and optional components are loaded this late.
-        let (bytes, file) = self.read(&one.origin, &one.setup)?;
-        let component = AnyComponent::load(&self.host, &one.id, &bytes, &one.setup)?;
-        let loaded = LoadedPlugin { component, file };
+        let loaded = self.load(&one.id, &one.origin, &one.setup, None)?;
         *slot = Some(loaded.clone());
         Ok(loaded)
     }
@@ -434,7 +464,7 @@ impl Registry {
         let settled = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_same = |one: &&RegisteredPlugin| match &one.origin {
             Origin::File(other) => other.canonicalize().is_ok_and(|other| other == settled),
-            Origin::Bundled(_) => false,
+            Origin::Bundled(_) | Origin::Registry(_) => false,
         };
         if let Some(one) = self.registered.iter().find(is_same) {
             return self.used(one);
@@ -443,37 +473,13 @@ impl Registry {
         if let Some(component) = files.get(&settled) {
             return Ok(component.clone());
         }
+        let (id, origin) = (path.display().to_string(), Origin::File(path.to_owned()));
         let setup = InstanceSetup::of_file(path);
-        let (bytes, file) = self.read(&Origin::File(path.to_owned()), &setup)?;
-        let component = AnyComponent::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
-        file.iter().for_each(|file| self.used_files.add(file));
+        let loaded = self.load(&id, &origin, &setup, None)?;
+        let (id, component) = (origin.file_name(), loaded.component.clone());
+        let one = RegisteredPlugin { id, origin, setup, is_entry: false, loaded: Mutex::default() };
+        self.note_use(&one, &loaded);
         files.insert(settled, component.clone());
         Ok(component)
     }
-
-    /// Returns the bytes of a component. A file is pinned to them.
-    fn read(&self, origin: &Origin, setup: &InstanceSetup) -> Result<ReadComponent, RegistryError> {
-        match origin {
-            Origin::Bundled(name) => Ok((self.bundled_named(name)?.bytes.into(), None)),
-            Origin::File(path) => {
-                let most = Limits::of_interpreter().with(&setup.limits).component_bytes;
-                let before = std::fs::metadata(path).map(|metadata| SeenFile::of(&metadata));
-                let bytes = read_component(path, most)?;
-                let pinned = |before| Arc::new(PinnedFile::new(path, before, Digest::of_bytes(&bytes)));
-                let file = before.ok().map(pinned);
-                Ok((bytes.into(), file))
-            }
-        }
-    }
-}
-
-/// Reads a file up to the maximum size of a component.
-///
-/// # Errors
-/// If it cannot be read, or is larger.
-pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
-    let limit = FileLimit::new("a component", most_bytes as u64);
-    foreign_file::read_named(path, limit)
-        .inspect_err(|error| drop(ResourceShortage::report_in(error)))
-        .map_err(|error| RegistryError::Unreadable { path: path.to_owned(), error: error.to_string() })
 }

@@ -4,6 +4,7 @@ use crate::component::LoadError;
 use crate::world::World;
 use gage_config::shown_path;
 use gage_core::Digest;
+use gage_packages::TrustError;
 use std::path::PathBuf;
 
 /// Maximum number of plugins that a message lists.
@@ -69,6 +70,17 @@ pub enum RegistryError {
         /// Digest of the file.
         found: Digest,
     },
+    /// The package is not in the cache.
+    #[error("{} is not in the cache", package(reference, sha256.as_ref()))]
+    NotFetched {
+        /// The address of the package.
+        reference: String,
+        /// The digest of the wanted component.
+        sha256: Option<Digest>,
+    },
+    /// The policy does not allow the component.
+    #[error(transparent)]
+    Untrusted(Box<TrustError>),
     /// An optional component is not part of this installation.
     #[error("the {world} '{name}' is not installed: {}", lacking_file(name, searched))]
     NotInstalled {
@@ -95,6 +107,14 @@ impl RegistryError {
             RegistryError::Digest { .. } => {
                 Some("restore the intended file; or, if you trust the new one, write its sha256".to_owned())
             }
+            RegistryError::NotFetched { reference, .. } => Some(format!(
+                "fetch it with `gage-host plugin pull {reference}`; `run`, `lock` and `score` fetch it too, unless they are \
+                 offline"
+            )),
+            RegistryError::Untrusted(_) => Some(
+                "`gage-host plugin pull` fetches signatures that were made after the package was fetched"
+                    .to_owned(),
+            ),
             RegistryError::NotInstalled { remedy, .. } => Some((*remedy).to_owned()),
             RegistryError::Load(error) => error.help.clone(),
             RegistryError::Unknown { .. }
@@ -106,6 +126,14 @@ impl RegistryError {
 
 fn list(names: &[String]) -> String {
     gage_core::name_list(names, MAX_LISTED_PLUGINS, ", ")
+}
+
+/// Names a package, and its component if only that one is wanted.
+fn package(reference: &str, sha256: Option<&Digest>) -> String {
+    match sha256 {
+        Some(digest) => format!("the component {digest} of {reference}"),
+        None => format!("the package {reference}"),
+    }
 }
 
 /// Says where the file of an optional component is missing.

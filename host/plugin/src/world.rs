@@ -114,7 +114,7 @@ impl Capability {
     }
 
     /// Returns the lines of a suite that grant it, below `grants:`.
-    pub(crate) fn example(self) -> &'static str {
+    pub fn example(self) -> &'static str {
         match self {
             Capability::Media => "media: true",
             Capability::Http => "http: [{host: HOST, methods: [POST]}]",

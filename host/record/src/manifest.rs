@@ -5,7 +5,10 @@ use crate::error::manifest_remedy;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, MAX_JSON_VALUES, MEDIA_FOLDER, SAMPLES_FILE};
 use crate::format_version::ManifestVersion;
 use crate::run_files::read_run_file;
-use crate::{FileDigest, JournalId, MergedShard, RecordError, RunFolder, RunIdentity, RunStatus, ShardOfRun};
+use crate::{
+    FileDigest, JournalId, MergedShard, RecordError, RecordedPlugin, RunFolder, RunIdentity, RunStatus,
+    ShardOfRun,
+};
 use gage_core::{Digest, Object, Usage, check_name, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -110,6 +113,10 @@ pub struct Manifest {
     /// resumed with different facts. These are from the process that last wrote to the run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Object>,
+    /// The plugins that did not come with the program, with their sources and signers, by id. They change no number, and a
+    /// run may be resumed with a different source of the same component.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<RecordedPlugin>,
     /// Version of the prompt-building code for each task, as results name it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_versions: BTreeMap<String, String>,
@@ -151,6 +158,7 @@ impl Manifest {
             permissions: None,
             identity,
             facts: BTreeMap::new(),
+            plugins: Vec::new(),
             prompt_versions: BTreeMap::new(),
             unrecorded_usage: BTreeMap::new(),
             costs: BTreeMap::new(),

@@ -9,6 +9,7 @@ use gage_core::ShortageWatch;
 use gage_data::LocateOptions;
 use gage_data::hub::{HubProgress, ModelHub};
 use gage_engine::CancelToken;
+use gage_packages::{PackageStore, Trust};
 use gage_plugin::{BundledComponent, CompileProgress, ComponentCompiler, HostOptions, PluginHost, Registry};
 use gage_secrets::SecretString;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,8 @@ pub struct Context {
     pub defaults: Arc<dyn SuiteDefaults>,
     /// What suites may reach besides their own folders; default everything.
     pub permissions: Permissions,
+    /// The plugins that may be loaded; default all.
+    pub trust: Arc<Trust>,
 }
 
 impl Default for Context {
@@ -107,6 +110,7 @@ impl Default for Context {
             stop: CancelToken::default(),
             defaults: Arc::new(NoDefaults),
             permissions: Permissions::default(),
+            trust: Arc::default(),
         }
     }
 }
@@ -143,13 +147,19 @@ impl Context {
         })
     }
 
+    /// Returns the store of packages from registries; `None` without a cache folder.
+    pub fn packages(&self) -> Option<PackageStore> {
+        self.host.cache_folder.as_ref().map(|folder| PackageStore::new(folder.join("plugins")))
+    }
+
     /// Registers the bundled components, the optional ones of the installation, and those in some folders.
     ///
     /// # Errors
-    /// Fails if the platform cannot run components, or a folder cannot be used.
+    /// Fails if the platform cannot run components, or a folder cannot be used, or the policy does not trust a component in it.
     pub fn registry(&self, plugin_folders: &[PathBuf]) -> Result<Registry, RunnerError> {
         let optional = gage_plugin_bundle::OPTIONAL_COMPONENTS;
         let mut registry = Registry::new(self.plugin_host()?, self.host.components)
+            .with_packages(self.packages(), Arc::clone(&self.trust))
             .with_optional(optional, &self.host.installation_folders);
         for folder in plugin_folders {
             registry.add_folder(folder)?;

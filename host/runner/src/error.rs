@@ -23,7 +23,7 @@ use std::time::Duration;
 pub enum ErrorCategory {
     /// The suite, the request or a referenced file is wrong.
     Configuration,
-    /// The suite differs from its lock.
+    /// The suite differs from its lock, or the policy does not trust a plugin.
     LockMismatch,
     /// Shards or records of a run are missing.
     Incomplete,
@@ -367,7 +367,9 @@ impl RunnerError {
     /// Returns the category of the error.
     pub fn category(&self) -> ErrorCategory {
         match self {
+            RunnerError::Problems(problems) if problems.has_untrusted_plugin() => ErrorCategory::LockMismatch,
             RunnerError::LockMismatch { .. }
+            | RunnerError::Plugins(RegistryError::Untrusted(_))
             | RunnerError::LockedKernels { .. }
             | RunnerError::LockOfAnotherSuite { .. }
             | RunnerError::ChangedSinceLock { .. }

@@ -160,6 +160,7 @@ impl EndedRun<'_> {
                     None => BegunReports::new(&folder, &tasks, &custom)?.with_rest(&folder, &tasks)?,
                 };
                 let BegunReports { builder, page } = begun;
+                let builder = builder.with_plugins(manifest.plugins.clone());
                 let reports = builder.finish(&folder, &tasks, &completeness, plugins)?;
                 finish_page(page, &reports);
                 reports

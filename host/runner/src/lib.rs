@@ -34,6 +34,7 @@ mod observe;
 mod other_run;
 mod outcome;
 mod output_folder;
+mod packages;
 mod progress;
 mod recorded_gpu_layers;
 mod request;

@@ -11,7 +11,7 @@ use gage_backend::{KernelVariant, ModelProgram, OpenOptions};
 use gage_config::BackendKind;
 use gage_core::Digest;
 use gage_data::DataError;
-use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
+use gage_engine::{Datasets, Plan, Session, fetch_models, identity, recorded_plugins};
 use gage_record::{Difference, RunIdentity};
 use gage_suite::{DatasetRows, Lock, Origin, PluginPlaces};
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,6 +137,14 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     };
     let registry = context.registry(&request.suite.plugin_folders);
     let mut registry = registry.map_err(|error| explain(error, &suite))?;
+    // An update takes what a tag is now.
+    let is_update = matches!(request.action, LockAction::Update | LockAction::UpdatePart(_));
+    let pins = before.filter(|_| !is_update).map(Lock::packages).unwrap_or_default();
+    let config = config.map(|mut config| {
+        let fetched = context.fetch_packages(&mut config, &pins, request.is_offline, &mut problems);
+        fetched.map(|()| config)
+    });
+    let config = config.transpose()?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let fetching = FetchEvents(&*context.progress);
     let locating = context.locate_options(request.is_offline, &fetching);
@@ -166,7 +174,8 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
     };
     context.progress.on_event(&crate::RunEvent::Warnings(&problems));
     let identity = identity(&plan, &datasets, &session);
-    Ok((suite.lock(&request.suite.path, origin, &identity)?, datasets))
+    let lock = suite.lock(&request.suite.path, origin, &identity)?;
+    Ok((lock.with_packages(&recorded_plugins(&registry.package_origins())), datasets))
 }
 
 /// Returns the locked kernel variants for the models of a plan, by backend id. A locked run uses only these.

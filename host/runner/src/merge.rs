@@ -168,9 +168,10 @@ fn planned(
         return Err(RunnerError::MissingVariables(missing));
     }
     let mut registry = request.context.registry(&request.plugin_folders)?;
-    let Some(config) = config.filter(|_| !problems.has_errors()) else {
+    let Some(mut config) = config.filter(|_| !problems.has_errors()) else {
         return Err(RunnerError::problems(problems));
     };
+    request.context.fetch_packages(&mut config, &first.manifest().plugins, false, &mut problems)?;
     let scoring = Plan::scoring(&config, first.manifest(), None, &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
     let recorded = &first.manifest().identity.plugins;

@@ -19,10 +19,12 @@ use gage_config::{
     redacted_digests, redacted_of_scoring,
 };
 use gage_core::ShortageWatch;
-use gage_engine::{Plan, RecordSink, RescoreContext, RunReport, Scoring, granted_permissions};
+use gage_engine::{
+    Plan, RecordSink, RescoreContext, RunReport, Scoring, granted_permissions, recorded_plugins,
+};
 use gage_figures::{Completeness, TaskDescription};
-use gage_plugin::PluginHost;
-use gage_record::{JournalIndex, RunFolder, RunReader, RunStatus};
+use gage_plugin::Registry;
+use gage_record::{JournalIndex, RecordedPlugin, RunFolder, RunReader, RunStatus};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +57,7 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
     if let Some(judges) = &request.judges {
         return judge_again(request, &parent, judges, root, run_id);
     }
-    let (config, scoring, plugins) = planned(request, &parent)?;
+    let (config, scoring, registry) = planned(request, &parent)?;
     let progress = &request.context.progress;
     progress.on_event(&RunEvent::Started { servers: &HttpHosts::default(), limits: &[] });
     let mut tasks: Vec<TaskDescription> =
@@ -67,6 +69,8 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
     let run = NewRun { journal: &journal, root: &root, run_id: &run_id, records: &live_reports, shortages };
     let scored = call_engine(request, &parent, &config, &scoring, &run);
     progress.on_event(&RunEvent::TasksEnded);
+    let mut report = scored?;
+    report.manifest.plugins = plugins_of(&parent, &registry);
     let ended = EndedRun {
         config: &config,
         tasks,
@@ -79,13 +83,23 @@ fn score_again(request: &RescoreRequest, shortages: ShortageWatch) -> Result<Run
             },
         },
         live_reports: Some(live_reports),
-        report: scored?,
-        plugins,
+        report,
+        plugins: registry.host().clone(),
         began,
         shortages,
         batch: None,
     };
     ended.finish()
+}
+
+/// Returns the plugins that score the answers now, and those that only the recorded run used.
+fn plugins_of(parent: &RunReader, registry: &Registry) -> Vec<RecordedPlugin> {
+    let mut plugins = recorded_plugins(&registry.used_origins());
+    let is_new = |before: &&RecordedPlugin| !plugins.iter().any(|now| now.id == before.id);
+    let before: Vec<RecordedPlugin> = parent.manifest().plugins.iter().filter(is_new).cloned().collect();
+    plugins.extend(before);
+    plugins.sort_by(|one, other| (&one.id, &one.source).cmp(&(&other.id, &other.source)));
+    plugins
 }
 
 /// Asks judges again about the answers of a run.
@@ -139,19 +153,22 @@ fn check_parent(parent: &RunReader) -> Result<(), RunnerError> {
     Ok(())
 }
 
-/// Returns the suite that scores the answers, with its metrics checked, and the host of its plugins.
+/// Returns the suite that scores the answers, with its metrics checked, and its plugins.
 fn planned(
     request: &RescoreRequest,
     parent: &RunReader,
-) -> Result<(PipelineConfig, Vec<Scoring>, PluginHost), RunnerError> {
+) -> Result<(PipelineConfig, Vec<Scoring>, Registry), RunnerError> {
     let RecordedConfig { config, mut problems, missing } = suite(request, &request.overrides, parent)?;
     if !missing.is_empty() && !problems.has_errors() {
         return Err(RunnerError::MissingVariables(missing));
     }
     let mut registry = request.context.registry(&request.plugin_folders)?;
-    let Some(config) = config.filter(|_| !problems.has_errors()) else {
+    let Some(mut config) = config.filter(|_| !problems.has_errors()) else {
         return Err(RunnerError::problems(problems));
     };
+    // Another suite may want what its tags are now.
+    let pins = if request.suite.is_none() { parent.manifest().plugins.as_slice() } else { &[] };
+    request.context.fetch_packages(&mut config, pins, false, &mut problems)?;
     if !request.overrides.is_empty()
         && let Ok(RecordedConfig { config: Some(unchanged), .. }) = suite(request, &[], parent)
         && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)
@@ -168,7 +185,7 @@ fn planned(
     let scoring = Plan::scoring(&config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
     request.context.progress.on_event(&RunEvent::Warnings(&problems));
-    Ok((config, scoring, registry.host().clone()))
+    Ok((config, scoring, registry))
 }
 
 /// The run that is written, and the answers that it scores.

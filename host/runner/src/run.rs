@@ -22,13 +22,13 @@ use gage_config::{PipelineConfig, Problems, RecordedConfig};
 use gage_core::{Outcome, ResourceShortage, Shard, ShortageWatch};
 use gage_engine::{
     CancelToken, Datasets, EarlierRecording, LimitedRequests, Plan, Progress, RecordSink, RunContext,
-    RunOptions, RunReport, Session, fetch_models, identity, planned_identity,
+    RunOptions, RunReport, Session, fetch_models, identity, planned_identity, recorded_plugins,
 };
 use gage_figures::{TaskDescription, no_custom_aggregators};
 use gage_observe::Observability;
 use gage_plugin::Registry;
 use gage_record::format::MANIFEST_FILE;
-use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunReader, rfc3339};
+use gage_record::{Manifest, MissingManifest, RecordError, RecordedPlugin, RunFolder, RunReader, rfc3339};
 use gage_suite::{Lock, newest_unfinished};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ pub(crate) fn rejudge(
     let (rejudge, answers_of, run_id) = (Some(judges), Some(parent), OnceCell::new());
     let run = SuiteRun { request, retry: None, rejudge, answers_of, shard: None, run_id };
     run.watched(|shortages| {
-        let prepared = run.prepare(suite.config, suite.problems)?;
+        let prepared = run.prepare(suite.config, suite.problems, &parent.manifest().plugins)?;
         let (prepared, opened) = run.open(prepared, BTreeMap::new())?;
         run.run_tasks(&prepared, opened, None, RunWatch { began, shortages })
     })
@@ -175,7 +175,8 @@ impl SuiteRun<'_> {
             None => error,
         };
         let (config, problems) = (suite.loaded.config.take(), std::mem::take(&mut suite.loaded.problems));
-        let prepared = self.prepare(config, problems).map_err(|error| explained(&suite, error))?;
+        let pins = locked.as_ref().map_or_else(|| self.recorded_packages(), Lock::packages);
+        let prepared = self.prepare(config, problems, &pins).map_err(|error| explained(&suite, error))?;
         if let Some(finished) = self.finished_shard(&prepared) {
             return Ok(finished);
         }
@@ -191,7 +192,8 @@ impl SuiteRun<'_> {
         let mut found = match origin {
             Some(origin) => {
                 let identity = identity(&prepared.plan, &prepared.datasets, &opened.session);
-                Some(suite.lock(&request.suite.path, &origin, &identity)?)
+                let found = suite.lock(&request.suite.path, &origin, &identity)?;
+                Some(found.with_packages(&recorded_plugins(&prepared.registry.package_origins())))
             }
             None => None,
         };
@@ -223,11 +225,22 @@ impl SuiteRun<'_> {
         }
     }
 
-    /// Checks the suite, and locates its datasets and model files.
+    /// Returns the packages of the run that is resumed, or of another shard of it. Their tags may have moved since.
+    fn recorded_packages(&self) -> Vec<RecordedPlugin> {
+        if let Some(other) = &self.request.other_shard {
+            return other.plugins.clone();
+        }
+        let resumed = self.request.run_id.as_ref().filter(|_| self.retry.is_some());
+        let manifest = resumed.map(|run_id| Manifest::read(&self.request.output_folder.join(run_id)));
+        manifest.and_then(Result::ok).map(|manifest| manifest.plugins).unwrap_or_default()
+    }
+
+    /// Checks the suite, and locates its packages, datasets and model files. `pins` are the packages that it must have.
     fn prepare(
         &self,
         config: Option<PipelineConfig>,
         mut problems: Problems,
+        pins: &[RecordedPlugin],
     ) -> Result<PreparedSuite, RunnerError> {
         let context = &self.request.context;
         let mut registry = context.registry(&self.request.suite.plugin_folders)?;
@@ -236,8 +249,10 @@ impl SuiteRun<'_> {
             if let Some((shard, _)) = &self.shard {
                 config.budget = config.budget.of_shard(shard.count());
             }
-            config
+            let fetched = context.fetch_packages(&mut config, pins, self.request.is_offline, &mut problems);
+            fetched.map(|()| config)
         });
+        let config = config.transpose()?;
         let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
         let Some(plan) = plan else { return Err(RunnerError::problems(problems)) };
         self.request.exchanges.remove_needless_warnings(&plan, &mut problems);

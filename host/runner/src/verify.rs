@@ -4,6 +4,7 @@ use crate::aggregators::Aggregators;
 use crate::describe::{describe, describe_requests};
 use crate::error::with_causes;
 use crate::live_reports::LiveReports;
+use crate::packages::pin_packages;
 use crate::progress::{EngineEvents, NoProgress};
 use crate::request::VerifyRequest;
 use crate::rescore::{load_expanded, permissions_of};
@@ -14,6 +15,7 @@ use gage_core::ShortageWatch;
 use gage_core::foreign_file::FileRefusal;
 use gage_engine::{Plan, RescoreContext, Scoring};
 use gage_figures::{Completeness, Phases, Summary, TaskDescription, WrittenReports};
+use gage_plugin::RegistryError;
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare, open_run_file};
 use gage_suite::{CHECKSUMS, FileState, VerifyReport, check_run};
@@ -142,7 +144,7 @@ impl RecordedRun<'_> {
         if problems.resources.is_refused() {
             return Err(RunnerError::problems(problems));
         }
-        let Some(config) = config.filter(|_| !problems.has_errors()) else {
+        let Some(mut config) = config.filter(|_| !problems.has_errors()) else {
             return Ok(impossible("the manifest has no configuration that this program reads"));
         };
         if !missing.is_empty() {
@@ -151,11 +153,18 @@ impl RecordedRun<'_> {
         }
         let mut registry = match request.context.registry(&request.plugin_folders) {
             Ok(registry) => registry,
-            Err(RunnerError::Plugins(error)) => return Ok(impossible(error.to_string())),
+            Err(RunnerError::Plugins(error)) if !matches!(error, RegistryError::Untrusted(_)) => {
+                return Ok(impossible(error.to_string()));
+            }
             Err(error) => return Err(error),
         };
+        // Nothing is fetched: the cache must have what the run used.
+        pin_packages(&mut config, &run.manifest().plugins);
         let mut problems = Problems::default();
         let Some(scoring) = Plan::scoring(&config, run.manifest(), None, &mut registry, &mut problems) else {
+            if problems.has_untrusted_plugin() {
+                return Err(RunnerError::problems(problems));
+            }
             let first = problems.sorted().first().map(|problem| problem.message.clone());
             return Ok(impossible(first.unwrap_or_default()));
         };
@@ -199,7 +208,7 @@ impl RecordedRun<'_> {
         let Some(begun) = reports.into_result()? else { return Ok(RescoreCheck::NotTried) };
         let written =
             begun.builder.finish(&scored.folder, &tasks, &completeness(&before), Phases::default)?;
-        let figures = compare("summary", &before, &json!(written.summary));
+        let figures = compare("summary", &without_plugins(before), &json!(written.summary));
         let samples_differ = self.has_other_samples(&written)?;
         let plugins = compare("plugins", &json!(identity.plugins), &json!(scored.manifest.identity.plugins));
         // Plugins that prepare samples or judge answers are not used for scoring.
@@ -226,6 +235,14 @@ fn completeness(before: &Value) -> Completeness {
     let summary = Summary::from_value(before.clone()).ok();
     let tasks = summary.iter().flat_map(|summary| &summary.tasks);
     tasks.map(|task| (task.task_id.clone(), task.completeness())).collect()
+}
+
+/// Returns a summary without the sources and signers of its plugins, which are facts of the run.
+fn without_plugins(mut summary: Value) -> Value {
+    if let Value::Object(keys) = &mut summary {
+        keys.shift_remove("plugins");
+    }
+    summary
 }
 
 fn impossible(reason: impl Into<String>) -> RescoreCheck {

@@ -13,7 +13,7 @@ use crate::{Origin, SuiteError, SuiteInputs, files, load, yaml};
 use gage_config::{Permissions, Problems, RedactedValue, is_unset, parse_document, redacted_digests};
 use gage_core::{Digest, Object, foreign_file};
 use gage_data::DataError;
-use gage_record::{Difference, IDENTITY_PARTS, RunIdentity, align_plugin_names, compare};
+use gage_record::{Difference, IDENTITY_PARTS, RecordedPlugin, RunIdentity, align_plugin_names, compare};
 use serde_json::{Value, json};
 use std::path::Path;
 pub use unusable::PluginPlaces;
@@ -36,6 +36,11 @@ const PROMPTS: &str = "prompts";
 /// Name of the part with the configuration, and of its member with the digests of redacted values.
 const SETTINGS: &str = "settings";
 const REDACTED: &str = "redacted";
+
+/// Name of the part with the plugins, and of the list of those that come from registries. The list holds facts: nothing compares
+/// it. It names the packages that a locked run asks for.
+const PLUGINS: &str = "plugins";
+const PACKAGES: &str = "packages";
 
 /// Key of a dataset's media digest, which covers all its rows.
 const MEDIA: &str = "media";
@@ -197,6 +202,35 @@ impl Lock {
         })
     }
 
+    /// Lists the packages of the suite. Their signers are left out, because they depend on the policy of the machine.
+    #[must_use]
+    pub fn with_packages(mut self, packages: &[RecordedPlugin]) -> Lock {
+        let packages = packages.iter().map(|package| RecordedPlugin { signer: None, ..package.clone() });
+        let packages: Vec<Value> =
+            packages.filter_map(|package| serde_json::to_value(package).ok()).collect();
+        self.parts.shift_remove(PACKAGES);
+        if !packages.is_empty() {
+            self.parts.insert(PACKAGES.to_owned(), packages.into());
+        }
+        self
+    }
+
+    /// Returns the packages of the suite.
+    pub fn packages(&self) -> Vec<RecordedPlugin> {
+        let listed = self.parts.get(PACKAGES).cloned();
+        listed.and_then(|listed| serde_json::from_value(listed).ok()).unwrap_or_default()
+    }
+
+    /// Takes over the packages with these components from another lock.
+    fn update_packages(&mut self, found: &Lock, is_updated: impl Fn(&RecordedPlugin) -> bool) {
+        let now: Vec<RecordedPlugin> = found.packages().into_iter().filter(is_updated).collect();
+        let is_kept = |before: &RecordedPlugin| !now.iter().any(|now| now.id == before.id);
+        let mut packages: Vec<RecordedPlugin> = self.packages().into_iter().filter(is_kept).collect();
+        packages.extend(now.iter().cloned());
+        packages.sort_by(|one, other| one.id.cmp(&other.id));
+        *self = self.clone().with_packages(&packages);
+    }
+
     /// Returns the lock file's text.
     pub fn to_yaml(&self) -> String {
         let mut document = Object::new();
@@ -268,6 +302,9 @@ impl Lock {
                     .parts
                     .insert(PROMPTS.to_owned(), found.parts.get(PROMPTS).cloned().unwrap_or_default());
             }
+            if section == PLUGINS {
+                updated = updated.with_packages(&found.packages());
+            }
             return Ok(updated);
         };
         let Some(Value::Object(before)) = updated.parts.get_mut(section) else { return Err(unknown()) };
@@ -276,6 +313,10 @@ impl Lock {
                 before.insert(rest.to_owned(), value.clone());
             }
             None => drop(before.shift_remove(rest).ok_or_else(unknown)?),
+        }
+        if section == PLUGINS {
+            let digest = now.get(rest).and_then(|plugin| plugin["digest"].as_str()).unwrap_or_default();
+            updated.update_packages(found, |package| package.digest == digest);
         }
         Ok(updated)
     }

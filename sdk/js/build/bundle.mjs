@@ -13,7 +13,7 @@ const SDK = join(dirname(fileURLToPath(import.meta.url)), "..", "src");
 // Stubs of the host interfaces, for inspecting the code without a host.
 const STUBS = `
   const refuse = () => { throw new Error("the host cannot be asked while the plugin is built"); };
-  export const emit = () => {}, find = refuse, read = refuse, send = refuse, sendAll = refuse;
+  export const emit = () => {}, enabled = () => false, find = refuse, read = refuse, send = refuse, sendAll = refuse;
   export const generate = refuse, generateAll = refuse, loglikelihood = refuse, loglikelihoodAll = refuse;
   export const rollingLoglikelihood = refuse, rollingLoglikelihoodAll = refuse, embed = refuse, embedAll = refuse;
 `;
@@ -89,6 +89,11 @@ function packagesIn(inputs) {
   return [...new Set(names)].sort();
 }
 
+// Returns the files of the bundle that belong to no package, relative to the current folder.
+function sourcesIn(inputs) {
+  return Object.keys(inputs).filter((file) => packageOf(file) === undefined && existsSync(file));
+}
+
 // Packages from npm may share names with Node's modules, so those are rejected only if nothing else is found.
 const nodePlugin = {
   name: "node",
@@ -103,7 +108,7 @@ const nodePlugin = {
   },
 };
 
-// Returns the bundle's text, the host interfaces that it uses, and the packages in it. If `forHost` is false, these are stubs, so that Node
+// Returns the bundle's text, the host interfaces that it uses, the packages in it, and its other files. If `forHost` is false, these are stubs, so that Node
 // can run it.
 export async function bundle({ kind, source, info, forHost }) {
   try {
@@ -126,7 +131,7 @@ export async function bundle({ kind, source, info, forHost }) {
     refuseNative(result.metafile.inputs);
     const [{ imports }] = Object.values(result.metafile.outputs);
     const used = new Set(imports.map(({ path }) => /^gage:plugin\/([^@]*)/.exec(path)?.[1]));
-    return { code: result.outputFiles[0].text, used, packages: packagesIn(result.metafile.inputs) };
+    return { code: result.outputFiles[0].text, used, packages: packagesIn(result.metafile.inputs), sources: sourcesIn(result.metafile.inputs) };
   } catch (error) {
     if (error.errors === undefined) throw error;
     throw new Failure(error.errors.map(describeError).join("\n"));

@@ -13,7 +13,7 @@ async function writeWorld(wit, kind, imports, folder) {
   await mkdir(folder);
   for (const name of files) await copyFile(join(wit, name), join(folder, name));
   const lines = [...imports.map((name) => `  import ${name};`), `  export ${KINDS[kind].interface};`];
-  await writeFile(join(folder, "build.wit"), `package gage:plugin@0.1.0;\n\nworld built {\n${lines.join("\n")}\n}\n`);
+  await writeFile(join(folder, "build.wit"), `package gage:plugin@0.1.1;\n\nworld built {\n${lines.join("\n")}\n}\n`);
 }
 
 export async function component({ code, kind, imports, wit, folder }) {

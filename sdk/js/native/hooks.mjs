@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { fileURLToPath } from "node:url";
 
-const FUNCTIONS = { log: ["emit"], media: ["find", "read"] };
+const FUNCTIONS = { log: ["emit", "enabled"], media: ["find", "read"] };
 const SDK = new URL("../", import.meta.url).href;
 
 export function resolve(specifier, context, next) {

@@ -1,7 +1,7 @@
 // Environment of a built plugin: a console that writes to the host's log, and deterministic replacements for randomness
 // and clocks, which a component does not have.
 
-import { emit } from "gage:plugin/log@0.1.0";
+import { emit } from "gage:plugin/log@0.1.1";
 import { named, setEmit } from "./output.js";
 
 setEmit(emit);

@@ -1,6 +1,6 @@
 // HTTP requests to granted hosts.
 
-import { send as hostSend, sendAll as hostSendAll } from "gage:plugin/http@0.1.0";
+import { send as hostSend, sendAll as hostSendAll } from "gage:plugin/http@0.1.1";
 import { PluginError, callHost, resultFromHost } from "./error.js";
 import * as shape from "./shape.js";
 

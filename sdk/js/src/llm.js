@@ -9,7 +9,7 @@ import {
   rollingLoglikelihoodAll as hostRollingLoglikelihoodAll,
   embed as hostEmbed,
   embedAll as hostEmbedAll,
-} from "gage:plugin/llm@0.1.0";
+} from "gage:plugin/llm@0.1.1";
 import { callHost, resultFromHost } from "./error.js";
 import { generationFromHost, messagesToHost, promptToHost } from "./messages.js";
 import * as shape from "./shape.js";

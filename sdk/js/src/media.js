@@ -1,6 +1,6 @@
 // Media of the items of the current call.
 
-import { find as hostFind, read as hostRead } from "gage:plugin/media@0.1.0";
+import { find as hostFind, read as hostRead } from "gage:plugin/media@0.1.1";
 import { callHost } from "./error.js";
 
 const MOST_BYTES = 1 << 20;

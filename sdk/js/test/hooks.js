@@ -4,7 +4,7 @@
 import { register } from "node:module";
 
 const FUNCTIONS = {
-  log: ["emit"],
+  log: ["emit", "enabled"],
   http: ["send", "sendAll"],
   llm: [
     ...["generate", "generateAll", "loglikelihood", "loglikelihoodAll"],

@@ -96,8 +96,9 @@ test("media", async () => {
 test("log", async () => {
   const log = await import("gage-sdk/log");
   const lines = [];
-  globalThis.gageHost = { log: { emit: (...line) => lines.push(line) } };
+  globalThis.gageHost = { log: { emit: (...line) => lines.push(line), enabled: (level) => level === "error" } };
   log.info("a");
   log.error("b");
   assert.deepEqual(lines, [["info", "a"], ["error", "b"]]);
+  assert.deepEqual([log.enabled("debug"), log.enabled("error")], [false, true]);
 });

@@ -60,7 +60,7 @@ class Guest:
     def _world(self) -> str:
         imports = "".join(f" import {name};" for name in ("log", *self._imports))
         interface = INTERFACES.get(self.kind, self.kind)
-        return f"package gage:plugin@0.1.0;\nworld built {{{imports} export {interface}; }}\n"
+        return f"package gage:plugin@0.1.1;\nworld built {{{imports} export {interface}; }}\n"
 
     def value(self, value: Any) -> Any:
         """A value as the host hands it over."""

@@ -26,7 +26,7 @@ def tried(prediction: object) -> float:
     print("no end", end="", file=sys.stderr)
     if prediction == "break":
         return helper({})
-    log.info("done")
+    log.info("done" if log.enabled("info") else "dropped")
     return float(prediction)
 
 def helper(values):

@@ -22,8 +22,8 @@ macro_rules! world {
                 pub_export_macro: true,
                 additional_derives: [Clone, PartialEq],
                 with: {
-                    "gage:plugin/types@0.1.0": crate::bindings::types,
-                    "gage:plugin/log@0.1.0": crate::bindings::log,
+                    "gage:plugin/types@0.1.1": crate::bindings::types,
+                    "gage:plugin/log@0.1.1": crate::bindings::log,
                     $($name: $shared,)*
                 },
             });
@@ -31,10 +31,10 @@ macro_rules! world {
     };
 }
 
-world!(metric, "metric-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
-world!(preprocessor, "preprocessor-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
-world!(doc_hook, "doc-hooks-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
+world!(metric, "metric-plugin", "gage:plugin/media@0.1.1": crate::bindings::media);
+world!(preprocessor, "preprocessor-plugin", "gage:plugin/media@0.1.1": crate::bindings::media);
+world!(doc_hook, "doc-hooks-plugin", "gage:plugin/media@0.1.1": crate::bindings::media);
 world!(aggregator, "aggregator-plugin");
-world!(judge, "judge-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
+world!(judge, "judge-plugin", "gage:plugin/media@0.1.1": crate::bindings::media);
 world!(extractor, "extractor-plugin");
-world!(role_adapter, "role-adapter-plugin", "gage:plugin/media@0.1.0": crate::bindings::media);
+world!(role_adapter, "role-adapter-plugin", "gage:plugin/media@0.1.1": crate::bindings::media);

@@ -4,7 +4,7 @@
 //! component. Used by the build scripts of crates that embed components, and for the projects of plugin
 //! authors. Depends on nothing else in this workspace.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wit_component::ComponentEncoder;
@@ -94,6 +94,33 @@ impl Compiler {
             command.arg("-Zbuild-std=std,panic_abort");
         }
         command
+    }
+
+    /// Returns the version of the compiler for a project, as the compiler prints it.
+    ///
+    /// # Errors
+    /// If the compiler does not run.
+    pub fn version(&self, folder: &Path) -> Result<String, String> {
+        let rustc = self.rustc();
+        let output = Command::new(&rustc).arg("--version").current_dir(folder).output();
+        let output = output.map_err(|error| format!("cannot run '{}': {error}", rustc.display()))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Returns the folders with the sources of the standard library, which a build from source reads.
+    pub fn library_sources(&self, folder: &Path) -> Vec<PathBuf> {
+        let sources = sysroot_of(&self.rustc(), folder).map(|root| root.join("lib/rustlib/src/rust"));
+        // Debian's is a link.
+        let target = sources.as_ref().and_then(|sources| sources.canonicalize().ok());
+        sources.into_iter().chain(target).collect()
+    }
+
+    /// Returns the program.
+    fn rustc(&self) -> OsString {
+        match self {
+            Compiler::Installed => std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()),
+            Compiler::Debian => DEBIAN_RUSTC.into(),
+        }
     }
 
     /// Returns a description for logs.

@@ -34,7 +34,7 @@ pub(crate) fn encode(guest: WorldModule<'_>) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let mut sources = SourceMap::default();
     for (name, text) in CONTRACT {
-        sources.push_str(name, text.replace("@0.1.0", &format!("@{version}")));
+        sources.push_str(name, text.replace("@0.1.1", &format!("@{version}")));
     }
     sources.push_str("unknown.wit", UNKNOWN);
     let group = sources.parse().map_err(|(_, error)| error).expect("the contract is valid");

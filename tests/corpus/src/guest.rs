@@ -9,7 +9,7 @@ use crate::records::{
 use std::fmt::Write as _;
 
 /// The import that writes a log line.
-pub(crate) const LOG: &str = r#"(import "gage:plugin/log@0.1.0" "emit" (func $emit (param i32 i32 i32)))"#;
+pub(crate) const LOG: &str = r#"(import "gage:plugin/log@0.1.1" "emit" (func $emit (param i32 i32 i32)))"#;
 
 /// Hands out memory, and grows it as far as the host allows.
 const REALLOC: &str = "(local $at i32)
@@ -76,7 +76,7 @@ impl Guest {
             imports: String::new(),
             fields: String::new(),
             realloc: REALLOC.to_owned(),
-            version: "0.1.0",
+            version: "0.1.1",
             world_imports: String::new(),
             packages: Vec::new(),
             functions: Vec::new(),

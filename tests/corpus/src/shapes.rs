@@ -19,7 +19,7 @@ pub fn members() -> Vec<Member> {
     let mut both = Guest::metric();
     both.add_preprocessor();
     let obedient = crate::obedient();
-    let empty_instance = "(instance $i) (export \"gage:plugin/metric@0.1.0\" (instance $i))";
+    let empty_instance = "(instance $i) (export \"gage:plugin/metric@0.1.1\" (instance $i))";
     let row = "(instance (instantiate $c))".repeat(500);
     let mut members = vec![
         Member::metric(
@@ -129,6 +129,6 @@ fn mistyped() -> Vec<u8> {
         (func $f (canon lift (core func $m "f")))
         (instance $i (export "describe" (func $f)) (export "metrics" (func $f))
           (export "check" (func $f)) (export "score" (func $f)))
-        (export "gage:plugin/metric@0.1.0" (instance $i))"#,
+        (export "gage:plugin/metric@0.1.1" (instance $i))"#,
     )
 }

@@ -30,6 +30,7 @@ pub mod sample_readers;
 pub mod secret_search;
 pub mod server_replies;
 pub mod servers;
+pub mod signatures;
 pub mod suites;
 pub mod summaries;
 pub mod template_sandbox;
@@ -99,4 +100,6 @@ pub const TARGETS: &[Target] = &[
     chat_templates::TEMPLATES,
     chat_templates::TOKENIZERS,
     prompts::TARGET,
+    signatures::BUNDLES,
+    signatures::KEYS,
 ];

@@ -5,7 +5,7 @@ use gage_fuzz::campaign::check;
 use gage_fuzz::{
     TARGETS, answers_files, batch_results, chat_templates, images, journals, manifests, model_files,
     parquet_files, plugin_schemas, prompts, recordings, rows, run_index, sample_readers, secret_search,
-    server_replies, summaries,
+    server_replies, signatures, summaries,
 };
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
@@ -141,4 +141,14 @@ fn files_of_answers_are_read_or_refused() {
 #[test]
 fn prompts_are_rendered_or_refused() {
     assert_eq!(check(&prompts::TARGET).err(), None);
+}
+
+#[test]
+fn only_what_was_signed_is_accepted() {
+    assert_eq!(check(&signatures::BUNDLES).err(), None);
+}
+
+#[test]
+fn public_keys_are_read_or_refused() {
+    assert_eq!(check(&signatures::KEYS).err(), None);
 }

@@ -1,11 +1,35 @@
 //! The command line of `gage-host plugin`.
 
+mod add;
+mod diff;
+mod export;
+mod import;
+mod outdated;
+mod pull;
+mod push;
+mod sign;
+mod target;
+mod update;
+mod verify;
+
 use super::{PermissionArguments, PrintArguments};
+pub(crate) use add::PluginAddArguments;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+pub(crate) use diff::PluginDiffArguments;
+pub(crate) use export::PluginExportArguments;
 use gage_plugin::World;
 use gage_plugin_tools::Language;
+pub(crate) use import::PluginImportArguments;
+pub(crate) use outdated::PluginOutdatedArguments;
+pub(crate) use pull::PluginPullArguments;
+pub(crate) use push::PluginPushArguments;
+pub(crate) use sign::PluginSignArguments;
 use std::path::PathBuf;
+pub(crate) use target::ComponentTarget;
+use target::component_target;
+pub(crate) use update::PluginUpdateArguments;
+pub(crate) use verify::PluginVerifyArguments;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
@@ -15,7 +39,7 @@ pub(crate) enum PluginCommand {
     Build(BuildArguments),
     /// Lock the packages of a Python project: write requirements.txt from requirements.in.
     Lock(PluginLockArguments),
-    /// Show the kind, the members and the imports of a component.
+    /// Show what a component is and wants: kind, members, imports, grants, digest, signers.
     Inspect(InspectArguments),
     /// Run the cases of a plugin, and check that it keeps no state.
     Test(TestArguments),
@@ -23,6 +47,26 @@ pub(crate) enum PluginCommand {
     Bench(BenchArguments),
     /// Bring the contract and the SDK in a project to those of this version.
     Upgrade(UpgradeArguments),
+    /// Push a component to a registry, and print the entry for a suite.
+    Push(PluginPushArguments),
+    /// Fetch a package from a registry into the cache.
+    Pull(PluginPullArguments),
+    /// Sign a component or a package with a private key.
+    Sign(PluginSignArguments),
+    /// Check who signed a component or a package.
+    Verify(PluginVerifyArguments),
+    /// Write the packages of a suite to one file, for a machine without a network.
+    Export(PluginExportArguments),
+    /// Add the packages of an exported file to the cache.
+    Import(PluginImportArguments),
+    /// Add a package of a registry to a suite, with its digest.
+    Add(PluginAddArguments),
+    /// List the plugins of a suite that have a newer version in their registry.
+    Outdated(PluginOutdatedArguments),
+    /// Change the versions and digests of a suite's plugins to the newest ones.
+    Update(PluginUpdateArguments),
+    /// Compare two components, and their results for the same items.
+    Diff(PluginDiffArguments),
 }
 
 const NEW_EXAMPLES: &str = "\
@@ -98,18 +142,25 @@ const INSPECT_EXAMPLES: &str = "\
 Examples:
   gage-host plugin inspect word-recall.wasm
   gage-host plugin inspect --static stranger.wasm
-  gage-host plugin inspect word-recall.wasm --json";
+  gage-host plugin inspect word-recall.wasm --json
+  gage-host plugin inspect oci://registry.example/metrics/word-recall:0.1.0";
 
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_EXAMPLES)]
 pub(crate) struct InspectArguments {
-    /// The component: a file or the name of a built-in one; by default that of the project in this folder.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    /// The component: a file, the name of a built-in one, or a package of a registry; by default that of the project in
+    /// this folder.
+    #[arg(value_name = "FILE|REF", value_parser = component_target())]
+    pub(crate) target: Option<ComponentTarget>,
 
-    /// Only read the file; nothing is compiled or run. Otherwise the component describes itself in the sandbox.
+    /// Only read the bytes; nothing is compiled or run. Otherwise the component describes itself in the sandbox, unless
+    /// the policy refuses it.
     #[arg(long = "static")]
     pub(crate) is_static: bool,
+
+    /// Read a package from the cache, and ask no registry.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
 
     #[command(flatten)]
     pub(crate) print: PrintArguments,

@@ -72,7 +72,7 @@ fn datasets_with(
         }
     }
     terminal::show_problems(&problems);
-    if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(located) }
+    if problems.has_errors() { Err(setup::code_of(&problems).into()) } else { Ok(located) }
 }
 
 /// Returns what the suite of a command may reach, without its own folder.

@@ -33,8 +33,9 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
     match error {
         RunnerError::Problems(problems) => {
             terminal::show_problems(&problems);
-            Ok(ExitCode::Configuration)
+            Ok(setup::code_of(&problems))
         }
+        RunnerError::Plugins(error) => Ok(setup::refuse_plugin(&error)),
         RunnerError::Suite(error) => Ok(setup::refuse_suite(error)),
         RunnerError::LockMismatch { path, differences } => {
             Ok(lock_differences::refuse_mismatch(&path, &differences))
@@ -88,7 +89,6 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
 /// Returns a hint for fixing an error.
 fn help_for(error: &RunnerError) -> Option<String> {
     let help = match error {
-        RunnerError::Plugins(error) => return error.help(),
         RunnerError::LockedKernels { .. } => {
             "run it on a machine like that of the lock, or make a lock for this machine with `gage-host lock \
              --update`"

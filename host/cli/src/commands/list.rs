@@ -56,10 +56,13 @@ pub(super) fn registry(
     for plugin in config.iter().flat_map(|config| &config.plugins) {
         if let Err(error) = registry.add(plugin) {
             problems.error(plugin.spans.entry, "plugins", error.to_string()).help = error.help();
+            if matches!(error, RegistryError::Untrusted(_)) {
+                problems.note_untrusted_plugin();
+            }
         }
     }
     terminal::show_problems(&problems);
-    if problems.has_errors() { Err(ExitCode::Configuration.into()) } else { Ok(registry) }
+    if problems.has_errors() { Err(setup::code_of(&problems).into()) } else { Ok(registry) }
 }
 
 const BACKENDS: [(&str, &str); 8] = [
@@ -142,9 +145,9 @@ fn named(entries: &[(&str, &str)]) -> Vec<Value> {
 }
 
 fn describe_plugin(plugin: &ListedPlugin) -> Value {
-    let ListedPlugin { id, source, summary, described } = plugin;
+    let ListedPlugin { id, source, summary, described, signer } = plugin;
     let capabilities: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
-    json!({
+    let mut value = json!({
         "name": id,
         "description": described.description,
         "kind": summary.world.kind(),
@@ -155,7 +158,11 @@ fn describe_plugin(plugin: &ListedPlugin) -> Value {
         "wit_version": summary.wit_version,
         "capabilities": capabilities,
         "members": described.members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(signer) = signer {
+        value["signer"] = json!({"key": signer.key, "fingerprint": signer.fingerprint});
+    }
+    value
 }
 
 fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
@@ -176,7 +183,7 @@ fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
             let (name, version) = (text(entry, "name"), text(entry, "version"));
             // Bundled components do not repeat their source in each line.
             let source = match text(entry, "source") {
-                source if source.ends_with(".wasm") => format!(" ({source})"),
+                source if source.ends_with(".wasm") || source.starts_with("oci://") => format!(" ({source})"),
                 _ => String::new(),
             };
             let name = format!("  {name:width$}  {version:versions$}  ");

@@ -2,7 +2,7 @@
 
 use super::listener::Listener;
 use super::lock_differences::{help_for_redacted, table, to_json};
-use super::permissions::permissions;
+use super::permissions::{Access, access};
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
@@ -16,11 +16,12 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
     let arguments =
         &arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let permissions = permissions(&arguments.config.permissions)?;
+    let Access { permissions, trust } = access(&arguments.config.permissions)?;
     let listener = Listener::new(arguments.print.quiet);
     let locked = lock(&LockRequest {
         context: Context {
             permissions: if arguments.offline { permissions.offline() } else { permissions },
+            trust,
             ..setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG)
         },
         suite: setup::source(&arguments.config),

@@ -2,7 +2,7 @@
 
 use super::listener::Listener;
 use super::next_command::{self, OutcomeOf};
-use super::permissions::permissions;
+use super::permissions::{Access, access};
 use super::push::{self, StopOnSignal};
 use super::{failure, observability, outcome, setup, signals};
 use crate::arguments::{DEFAULT_LOG, MergeArguments};
@@ -20,7 +20,7 @@ const MAX_MISSING_LINES: usize = 10;
 
 pub(crate) fn execute(arguments: &MergeArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, None)?;
-    let permissions = permissions(&arguments.permissions)?;
+    let Access { permissions, trust } = access(&arguments.permissions)?;
     let output_dir = &arguments.named.output_dir;
     let stop = CancelToken::default();
     let listener =
@@ -33,7 +33,7 @@ pub(crate) fn execute(arguments: &MergeArguments) -> anyhow::Result<ExitCode> {
         None => sharded_folder(&arguments.named.run, output_dir),
     };
     let merged = merge(&MergeRequest {
-        context: Context { permissions, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
+        context: Context { permissions, trust, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
         run,
         plugin_folders: arguments.plugin_folders.clone(),
         is_partial: arguments.partial,

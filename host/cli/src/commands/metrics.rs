@@ -90,6 +90,7 @@ fn explain_file(file: &Path, member: Option<&str>, print: &PrintArguments) -> an
         source: shown.clone(),
         summary,
         described: PluginDescription::of(&component),
+        signer: None,
     };
     let members = plugin.members();
     let is_only = members.len() == 1;

@@ -1,14 +1,52 @@
-//! What suites may reach: the flags of a command, and the policy file of the user or the team.
+//! What suites may reach and which plugins may be loaded: the flags of a command, and the policy file of the user or the team.
 
 use crate::arguments::PermissionArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::{AllowedResources, Permissions, Policy, load_policy, shown_path};
+use gage_packages::Trust;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 /// Variable with the path of the policy file.
 const POLICY_VARIABLE: &str = "GAGE_HOST_POLICY";
+
+/// What a command may use.
+#[derive(Clone)]
+pub(super) struct Access {
+    /// What its suite may reach, without its own folder.
+    pub(super) permissions: Permissions,
+    /// The plugins that may be loaded.
+    pub(super) trust: Arc<Trust>,
+}
+
+/// Returns what a command may use.
+///
+/// # Errors
+/// As for [`permissions`] and [`trust`].
+pub(super) fn access(arguments: &PermissionArguments) -> Result<Access, ExitCode> {
+    Ok(Access { permissions: permissions(arguments)?, trust: trust()? })
+}
+
+/// Returns the plugins that the policy allows. `--trusted` is about suites, and changes nothing here.
+///
+/// # Errors
+/// If the policy file or one of its keys cannot be used. The message is printed.
+pub(super) fn trust() -> Result<Arc<Trust>, ExitCode> {
+    static TRUST: OnceLock<Arc<Trust>> = OnceLock::new();
+    if let Some(trust) = TRUST.get() {
+        return Ok(Arc::clone(trust));
+    }
+    let trust = match policy()?.trust {
+        Some(trust) => Trust::load(&trust).map_err(|error| {
+            let help = "correct `trust` in the policy file; keys are PEM files, as `openssl pkey -pubout` writes them";
+            terminal::usage_error(&error.to_string(), Some(help))
+        })?,
+        None => Trust::default(),
+    };
+    Ok(Arc::clone(TRUST.get_or_init(|| Arc::new(trust))))
+}
 
 /// Returns what the suite of a command may reach, without its own folder. Flags take precedence over the policy file, list
 /// by list.
@@ -23,7 +61,7 @@ pub(super) fn permissions(arguments: &PermissionArguments) -> Result<Permissions
     if arguments.trusted {
         return Ok(Permissions::default());
     }
-    let Policy { is_untrusted, allowed } = policy()?;
+    let Policy { is_untrusted, allowed, .. } = policy()?;
     if !(arguments.untrusted || is_untrusted) {
         return Ok(Permissions::default());
     }
@@ -39,8 +77,18 @@ fn first_given<T: Clone>(given: &[T], of_policy: Vec<T>) -> Vec<T> {
     if given.is_empty() { of_policy } else { given.to_vec() }
 }
 
-/// Reads the policy file. A missing one allows everything, unless a variable names it.
+/// Returns the policy, which is read once.
 fn policy() -> Result<Policy, ExitCode> {
+    static POLICY: OnceLock<Policy> = OnceLock::new();
+    if let Some(policy) = POLICY.get() {
+        return Ok(policy.clone());
+    }
+    let read = read_policy()?;
+    Ok(POLICY.get_or_init(|| read).clone())
+}
+
+/// Reads the policy file. A missing one allows everything, unless a variable names it.
+fn read_policy() -> Result<Policy, ExitCode> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let named = set(POLICY_VARIABLE);
     let is_named = named.is_some();
@@ -58,7 +106,7 @@ fn policy() -> Result<Policy, ExitCode> {
             return Err(terminal::usage_error(&message, Some("correct it, or unset GAGE_HOST_POLICY")));
         }
     };
-    let (policy, problems) = load_policy(&path.display().to_string(), &text);
+    let (policy, problems) = load_policy(&path, &text);
     terminal::show_problems(&problems);
     policy.ok_or(ExitCode::Configuration)
 }

@@ -48,7 +48,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     }
     terminal::show_problems(&problems);
     let (Some(plan), Some(datasets), false) = (plan, datasets, problems.has_errors()) else {
-        return Ok(ExitCode::Configuration);
+        return Ok(setup::code_of(&problems));
     };
     let options = EstimateOptions {
         concurrency: arguments.concurrency,

@@ -1,11 +1,26 @@
 //! `gage-host plugin`: commands for authors and users of plugins.
 
+mod add;
+mod archive;
 mod bench;
 mod build;
+mod claims;
+mod diff;
 mod inspect;
+mod keys;
+mod outdated;
+mod package;
+mod pull;
+mod push;
+mod registry_plugins;
+mod sign;
+mod signers;
 mod test;
+mod update;
 mod upgrade;
+mod verify;
 mod watch;
+mod whole_file;
 
 pub(crate) use inspect::describe_member;
 
@@ -32,6 +47,16 @@ pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
         PluginCommand::Test(arguments) => test::test(arguments),
         PluginCommand::Bench(arguments) => bench::bench(arguments),
         PluginCommand::Upgrade(arguments) => upgrade::upgrade(arguments),
+        PluginCommand::Push(arguments) => push::push(arguments),
+        PluginCommand::Pull(arguments) => pull::pull(arguments),
+        PluginCommand::Sign(arguments) => sign::sign(arguments),
+        PluginCommand::Verify(arguments) => verify::verify(arguments),
+        PluginCommand::Export(arguments) => archive::export(arguments),
+        PluginCommand::Import(arguments) => archive::import(arguments),
+        PluginCommand::Add(arguments) => add::add(arguments),
+        PluginCommand::Outdated(arguments) => outdated::outdated(arguments),
+        PluginCommand::Update(arguments) => update::update(arguments),
+        PluginCommand::Diff(arguments) => diff::diff(arguments),
     }
 }
 
@@ -130,6 +155,7 @@ fn setup_for(
     let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
         gage_config::PluginSource::File(other) => settled.is_some() && other.canonicalize().ok() == settled,
         gage_config::PluginSource::Bundled(name) => Path::new(name) == file && !file.exists(),
+        gage_config::PluginSource::Registry(reference) => Path::new(&reference.to_string()) == file,
     };
     let entry = config.as_ref().and_then(|config| config.plugins.iter().find(is_this));
     let Some(entry) = entry else {

@@ -5,7 +5,7 @@ mod variants;
 use super::combinations::{Combination, combinations};
 use super::listener::Listener;
 use super::next_command::OutcomeOf;
-use super::permissions::permissions;
+use super::permissions::{Access, access};
 use super::{failure, next_command, observability, outcome, push, setup, signals};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
@@ -31,10 +31,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         let message = "--lock has no effect without --locked or --frozen";
         return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));
     }
-    let permissions = permissions(&arguments.config.permissions)?;
+    let access = access(&arguments.config.permissions)?;
     signals::full_files_are_errors();
     let stop = CancelToken::default();
-    let combinations = combinations(&arguments.config, &permissions);
+    let combinations = combinations(&arguments.config, &access.permissions);
     if combinations.len() > 1 {
         if arguments.shard.is_some() {
             let message = "the suite has several models or prompts, and a shard is of one run";
@@ -48,13 +48,13 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             let message = "the suite has several prompts, and the answers were made with one of them";
             return Ok(terminal::usage_error(message, Some("choose it with --prompt")));
         }
-        return run_all(arguments, &permissions, combinations, &stop);
+        return run_all(arguments, &access, combinations, &stop);
     }
     let other_shard = match pushed_before(&arguments, &stop) {
         Ok(other) => other.map(Box::new),
         Err(code) => return Ok(code),
     };
-    let request = RunRequest { other_shard, ..request(&arguments, permissions, &stop) };
+    let request = RunRequest { other_shard, ..request(&arguments, access, &stop) };
     match started(&arguments, request) {
         Ok(outcome) => {
             let of = OutcomeOf::Run { suite: &arguments.config.path() };
@@ -129,7 +129,7 @@ fn started(arguments: &RunArguments, request: RunRequest) -> Result<RunOutcome, 
 /// code of the runs.
 fn run_all(
     mut arguments: RunArguments,
-    permissions: &Permissions,
+    access: &Access,
     combinations: Vec<Combination>,
     stop: &CancelToken,
 ) -> anyhow::Result<ExitCode> {
@@ -147,11 +147,11 @@ fn run_all(
     if is_resumed && !variants.iter().any(|variant| variant.exists(&arguments.output_dir)) {
         return Ok(refuse_unknown_runs(&run_id, &variants));
     }
-    if !are_valid(&mut arguments, permissions, &variants) {
+    if !are_valid(&mut arguments, &access.permissions, &variants) {
         return Ok(ExitCode::Configuration);
     }
     next_command::set_common_run_id(&run_id);
-    let ended = run_each(&mut arguments, permissions, &variants, stop)?;
+    let ended = run_each(&mut arguments, access, &variants, stop)?;
     if arguments.print.json {
         let runs: Vec<_> = ended.outcomes.iter().map(|(_, outcome)| outcome::json_of(outcome)).collect();
         terminal::print_json(format_args!("{:#}", json!({"runs": runs})))?;
@@ -201,7 +201,7 @@ impl EndedRuns<'_> {
 /// budget that is used up does, and the user.
 fn run_each<'v>(
     arguments: &mut RunArguments,
-    permissions: &Permissions,
+    access: &Access,
     variants: &'v [Variant],
     stop: &CancelToken,
 ) -> anyhow::Result<EndedRuns<'v>> {
@@ -222,7 +222,7 @@ fn run_each<'v>(
             terminal::eprint_line(gage_core::printable_line(&name));
         }
         let mut is_budget_exhausted = false;
-        let code = match started(arguments, request(arguments, permissions.clone(), stop)) {
+        let code = match started(arguments, request(arguments, access.clone(), stop)) {
             Ok(outcome) => {
                 let code = match arguments.print.json {
                     true => outcome::print_remarks(&outcome, of),
@@ -335,7 +335,8 @@ fn exchanges(arguments: &RunArguments) -> HttpExchanges {
 }
 
 /// Creates the request from the command line.
-fn request(arguments: &RunArguments, permissions: Permissions, stop: &CancelToken) -> RunRequest {
+fn request(arguments: &RunArguments, access: Access, stop: &CancelToken) -> RunRequest {
+    let Access { permissions, trust } = access;
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
         .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
@@ -347,6 +348,7 @@ fn request(arguments: &RunArguments, permissions: Permissions, stop: &CancelToke
     RunRequest {
         context: Context {
             permissions: if is_offline { permissions.offline() } else { permissions },
+            trust,
             // The end of this run is not that of the other runs of the command.
             ..setup::context(Arc::new(listener), stop.child(), &arguments.print.logs.log)
         },

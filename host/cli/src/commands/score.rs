@@ -3,7 +3,7 @@
 use super::compare::{located, refuse_run};
 use super::listener::Listener;
 use super::next_command::OutcomeOf;
-use super::permissions::permissions;
+use super::permissions::{Access, access};
 use super::run::named_judges;
 use super::{failure, observability, outcome, setup};
 use crate::arguments::{DEFAULT_LOG, ScoreArguments};
@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, None)?;
-    let permissions = permissions(&arguments.permissions)?;
+    let Access { permissions, trust } = access(&arguments.permissions)?;
     let output_dir = arguments.output_dir.as_deref().unwrap_or(Path::new("runs"));
     let stop = CancelToken::default();
     let listener =
         Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, output_dir, false);
     let outcome = rescore(&RescoreRequest {
-        context: Context { permissions, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
+        context: Context { permissions, trust, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
         run: located(&arguments.run, output_dir),
         metrics: arguments.metrics.clone(),
         suite: arguments.config.clone(),

@@ -1,7 +1,7 @@
 //! Setup shared by commands: the library's context, the plugin registry, the suite.
 
 use super::listener::Listener;
-use super::permissions::permissions;
+use super::permissions::{permissions, trust};
 use crate::arguments::{COMPILE, ConfigArguments, DEFAULT_LOG};
 use crate::environment;
 use crate::exit_code::ExitCode;
@@ -31,7 +31,7 @@ pub(crate) fn logs(filter: &str) -> Result<(), LogError> {
     )
 }
 
-/// Creates the library's context. `log` is the filter for model logs.
+/// Creates the library's context. `log` is the filter for model logs. It restricts neither suites nor plugins.
 pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &str) -> Context {
     let program = std::env::current_exe().ok();
     let host = HostSettings {
@@ -49,10 +49,11 @@ pub(crate) fn context(progress: Arc<dyn RunProgress>, stop: CancelToken, log: &s
         stop,
         defaults: Arc::new(VariableDefaults),
         permissions: Permissions::default(),
+        trust: Arc::default(),
     }
 }
 
-/// Creates the context of a command that runs nothing.
+/// Creates the context of a command that runs nothing. It restricts neither suites nor plugins.
 pub(crate) fn plain_context(quiet: bool) -> Context {
     context(Arc::new(Listener::new(quiet)), CancelToken::default(), DEFAULT_LOG)
 }
@@ -88,7 +89,8 @@ pub(crate) fn plugin_host(quiet: bool, reuses_functions: bool) -> anyhow::Result
 /// # Errors
 /// Fails if a folder has an error, which is printed, or the machine fails.
 pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
-    plain_context(quiet).registry(plugin_folders).map_err(|error| match error {
+    let context = Context { trust: trust()?, ..plain_context(quiet) };
+    context.registry(plugin_folders).map_err(|error| match error {
         RunnerError::Plugins(error) => refuse_plugin(&error).into(),
         error => error.into(),
     })
@@ -96,7 +98,16 @@ pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Resul
 
 /// Prints the error of a component or a folder of components.
 pub(crate) fn refuse_plugin(error: &RegistryError) -> ExitCode {
-    terminal::usage_error(&error.to_string(), error.help().as_deref())
+    let code = terminal::usage_error(&error.to_string(), error.help().as_deref());
+    if matches!(error, RegistryError::Untrusted(_)) { ExitCode::LockMismatch } else { code }
+}
+
+/// Returns the exit code of a suite with errors.
+pub(crate) fn code_of(problems: &Problems) -> ExitCode {
+    match problems.has_untrusted_plugin() {
+        true => ExitCode::LockMismatch,
+        false => ExitCode::Configuration,
+    }
 }
 
 /// Returns the suite of the command line as the library's source.

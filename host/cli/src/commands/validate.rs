@@ -16,7 +16,7 @@ pub(crate) fn execute(mut arguments: ValidateArguments) -> anyhow::Result<ExitCo
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let combinations = combinations(&arguments.config, &permissions(&arguments.config.permissions)?);
     let mut found: Vec<Value> = Vec::new();
-    let mut valid = None;
+    let (mut valid, mut code) = (None, ExitCode::Configuration);
     for combination in each_once(combinations) {
         combination.select(&mut arguments.config);
         let (plan, problems) = check(&arguments)?;
@@ -30,6 +30,7 @@ pub(crate) fn execute(mut arguments: ValidateArguments) -> anyhow::Result<ExitCo
         if found.len() > before && !arguments.json {
             terminal::show_problems(&problems);
         }
+        code = setup::code_of(&problems);
         valid = plan;
         if valid.is_none() {
             break;
@@ -39,7 +40,7 @@ pub(crate) fn execute(mut arguments: ValidateArguments) -> anyhow::Result<ExitCo
         let report = json!({"valid": valid.is_some(), "problems": found});
         terminal::print_json(format_args!("{report:#}"))?;
     }
-    let Some(plan) = valid else { return Ok(ExitCode::Configuration) };
+    let Some(plan) = valid else { return Ok(code) };
     if !arguments.json && !arguments.quiet {
         let metrics = plan.tasks.iter().map(|task| task.scoring.metrics.len()).sum();
         let (tasks, metrics) =

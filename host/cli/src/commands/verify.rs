@@ -2,7 +2,7 @@
 
 use super::compare::refuse_run;
 use super::listener::Listener;
-use super::permissions::permissions;
+use super::permissions::{Access, access};
 use super::{failure, setup};
 use crate::arguments::{DEFAULT_LOG, VerifyArguments};
 use crate::exit_code::ExitCode;
@@ -19,11 +19,12 @@ const MAX_SHOWN: usize = 20;
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let permissions = permissions(&arguments.permissions)?;
+    let Access { permissions, trust } = access(&arguments.permissions)?;
     let listener = Listener::new(arguments.quiet);
     let verified = verify(&VerifyRequest {
         context: Context {
             permissions,
+            trust,
             ..setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG)
         },
         run: setup::run_folder(&arguments.named.run, &arguments.named.output_dir),

@@ -5,6 +5,7 @@
 //!   - id: vendor_backend
 //!     source: ./vendor_backend.wasm
 //!     sha256: 3f2c…                      # refused when the file is another one
+//! #   source: oci://registry.example/metrics/word-recall:0.1.0     # a package of a registry
 //!     grants:
 //!       http:
 //!         - host: api.example.com        # or host:port
@@ -24,7 +25,7 @@ use crate::permissions::host_and_port;
 use crate::problems::Problems;
 use crate::resources::ResourceKind;
 use crate::source::Span;
-use gage_core::Digest;
+use gage_core::{Digest, OciReference};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,10 @@ pub struct PluginSpec {
     pub source: PluginSource,
     /// The required digest of its bytes.
     pub sha256: Option<Digest>,
+    /// The digest of the component that a registry has now, if nothing pins it. It is known after a fetch.
+    pub resolved: Option<Digest>,
+    /// Whether an error already says why its package could not be fetched.
+    pub is_reported: bool,
     /// The permissions.
     pub grants: Grants,
     /// The resource limits.
@@ -52,7 +57,12 @@ pub enum PluginSource {
     Bundled(String),
     /// A file, relative to the working folder.
     File(PathBuf),
+    /// A package of a registry.
+    Registry(OciReference),
 }
+
+/// Start of the address of a package.
+pub(crate) const REGISTRY_SCHEME: &str = "oci://";
 
 /// Spans of the parts of an entry.
 #[derive(Clone, Copy, Debug)]
@@ -180,29 +190,76 @@ impl PluginSpec {
         let limits = table.get("limits").and_then(|node| PluginLimits::read(node, limits_path, problems));
         let source_path = table.path_of("source");
         table.finish(problems);
-        let text = source?;
-        let source = match PluginReference::read(spans.source, &source_path, &text, "metric", problems)? {
-            PluginReference::Name(name) => PluginSource::Bundled(name),
-            PluginReference::File { path, member: None } => PluginSource::File(path),
-            PluginReference::File { .. } | PluginReference::Member { .. } => {
-                problems
-                    .error(
-                        spans.source,
-                        &source_path,
-                        format!("`{text}` names a member; a source is a whole component"),
-                    )
-                    .help("write the file alone; metrics and others name the member as `id#member`");
-                return None;
-            }
-        };
+        let source = PluginSource::read(spans.source, &source_path, &source?, problems)?;
         Some(PluginSpec {
             id: id?,
             source,
             sha256,
+            resolved: None,
+            is_reported: false,
             grants: grants.unwrap_or_default(),
             limits: limits.unwrap_or_default(),
             spans,
         })
+    }
+}
+
+impl PluginSpec {
+    /// Returns true if a digest pins the component: its own, or that of the manifest of its package.
+    pub fn is_pinned(&self) -> bool {
+        let has_manifest = || match &self.source {
+            PluginSource::Registry(reference) => reference.digest().is_some(),
+            PluginSource::Bundled(_) | PluginSource::File(_) => false,
+        };
+        self.sha256.is_some() || has_manifest()
+    }
+}
+
+impl PluginSource {
+    fn read(span: Span, key: &str, text: &str, problems: &mut Problems) -> Option<PluginSource> {
+        if text.starts_with(REGISTRY_SCHEME) {
+            return PluginSource::read_registry(span, key, text, problems);
+        }
+        match PluginReference::read(span, key, text, "metric", problems)? {
+            PluginReference::Name(name) => Some(PluginSource::Bundled(name)),
+            PluginReference::File { path, member: None } => Some(PluginSource::File(path)),
+            PluginReference::File { .. } | PluginReference::Member { .. } => {
+                problems
+                    .error(span, key, format!("`{text}` names a member; a source is a whole component"))
+                    .help("write the file alone; metrics and others name the member as `id#member`");
+                None
+            }
+        }
+    }
+
+    /// Reads the address of a package. Its host needs the permission of a hub.
+    fn read_registry(span: Span, key: &str, text: &str, problems: &mut Problems) -> Option<PluginSource> {
+        if let Some((whole, member)) = text.split_once('#') {
+            problems
+                .error(span, key, format!("`{text}` names a member; a source is a whole component"))
+                .help(format!("write `{whole}`; metrics and others name the member as `id#{member}`"));
+            return None;
+        }
+        let reference = match text.parse::<OciReference>() {
+            Ok(reference) => reference,
+            Err(error) => {
+                problems
+                    .error(span, key, error.to_string())
+                    .help("write it like oci://registry.example/metrics/word-recall:0.1.0");
+                return None;
+            }
+        };
+        // Registries on this machine are asked without TLS.
+        let scheme = if reference.is_loopback() { "http" } else { "https" };
+        match ResourceKind::hub_of(&format!("{scheme}://{}", reference.registry())) {
+            Some(hub) => problems.add_resource(span, key, hub),
+            None => {
+                let message = format!("`{}` is not the host of a registry", reference.registry());
+                problems.error(span, key, message).help("write a host, or host:port");
+                return None;
+            }
+        }
+        Some(PluginSource::Registry(reference))
     }
 }
 
@@ -366,4 +423,76 @@ impl PluginLimits {
 
 fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Environment, load};
+
+    /// Reads a suite with one plugin and one metric.
+    fn read(plugin: &str, metric: &str) -> (Option<Vec<PluginSpec>>, Problems) {
+        let text = format!(
+            "api_version: gage/v1alpha1\nkind: PipelineConfig\nplugins: [{plugin}]\nmetrics: ['{metric}']\n\
+             datasets: [{{dataset_id: d, loader: jsonl, params: {{path: d.jsonl}}}}]\n\
+             backends: [{{backend_id: b, type: llama_cpp, config: {{model_path: m.gguf}}}}]\n\
+             role_adapters: [{{adapter_id: r, role_type: dut_model, backend_id: b}}]\n\
+             custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]}}\n"
+        );
+        let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+        let (config, problems) = load("suite.yaml", &text, &[], &environment);
+        (config.filter(|_| !problems.has_errors()).map(|config| config.plugins), problems)
+    }
+
+    #[test]
+    fn package_needs_the_permission_of_its_registry() {
+        for (address, name, port) in [
+            ("oci://registry.example/metrics/word-recall:0.1.0", "registry.example", 443),
+            ("oci://registry.example:5000/words:1", "registry.example", 5000),
+            ("oci://127.0.0.1:5055/words:1", "127.0.0.1", 5055),
+            ("oci://localhost/words:1", "localhost", 80),
+        ] {
+            let (plugins, problems) = read(&format!("{{id: words, source: '{address}'}}"), "exact_match");
+            let plugins = plugins.unwrap_or_else(|| panic!("{}", problems.render(false)));
+            let [spec] = plugins.as_slice() else { panic!("{plugins:?}") };
+            let expected: OciReference = address.parse().expect("a reference");
+            assert_eq!(spec.source, PluginSource::Registry(expected));
+            let hub = ResourceKind::Hub { name: name.to_owned(), port };
+            let mut used = problems.resources.used();
+            assert!(used.any(|one| one.kind == hub && one.key == "plugins[0].source"), "{address}");
+        }
+    }
+
+    #[test]
+    fn digest_of_the_component_or_of_the_manifest_pins() {
+        let digest = "9c".repeat(32);
+        for (entry, is_pinned) in [
+            ("source: 'oci://r.example/w:1'".to_owned(), false),
+            (format!("source: 'oci://r.example/w:1', sha256: {digest}"), true),
+            (format!("source: 'oci://r.example/w@sha256:{digest}'"), true),
+            ("source: ./w.wasm".to_owned(), false),
+        ] {
+            let (plugins, problems) = read(&format!("{{id: words, {entry}}}"), "exact_match");
+            let plugins = plugins.unwrap_or_else(|| panic!("{}", problems.render(false)));
+            assert_eq!(plugins.first().map(PluginSpec::is_pinned), Some(is_pinned), "{entry}");
+        }
+    }
+
+    #[test]
+    fn only_plugins_name_whole_packages() {
+        let words = "{id: words, source: ./w.wasm}";
+        let package = "oci://r.example/w:1";
+        for (plugin, metric, expected) in [
+            ("{id: words, source: 'oci://r.example/w'}", "exact_match", "oci://"),
+            ("{id: words, source: 'oci://R.example/W:1'}", "exact_match", "write it like oci://"),
+            ("{id: words, source: 'oci://r.example/w:1#m'}", "exact_match", "write `oci://r.example/w:1`"),
+            (words, package, "add {id: my_plugin, source: oci://r.example/w:1} to `plugins`"),
+            (words, "oci://r.example/w:1#m", "write `my_plugin#m` here"),
+        ] {
+            let (plugins, problems) = read(plugin, metric);
+            let shown = problems.render(false);
+            assert!(plugins.is_none() && shown.contains(expected), "{plugin} {metric}\n{shown}");
+            assert!(shown.contains("suite.yaml:3:") || shown.contains("suite.yaml:4:"), "{shown}");
+        }
+    }
 }

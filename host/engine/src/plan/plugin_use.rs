@@ -115,6 +115,7 @@ pub(super) fn report_registry(
         RegistryError::UnknownPlugin { id, known } => {
             problem.known(id, known.iter().map(String::as_str));
         }
+        RegistryError::Untrusted(_) => problems.note_untrusted_plugin(),
         _ => {}
     }
 }

@@ -17,6 +17,7 @@ function factsOf(run, own) {
     ["Prompt", listedShort(run.prompts)],
     ["Settings", settingsOf(summary)],
     ["Judge", listedShort(run.judges)],
+    ["Plugins", (run.plugins ?? []).map(visible).join("; ")],
     ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
     ["Samples", extentOf(summary, own)],
     ["Coverage", summary && covered(summary.samples)],

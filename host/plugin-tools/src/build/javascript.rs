@@ -1,10 +1,14 @@
 //! Projects in JavaScript and TypeScript: the SDK's own script, run by Node.
 
+use super::input_files::InputFiles;
 use super::{BuildOptions, BuildOutput, tool};
+use crate::project::SETTINGS;
 use crate::{Project, ToolError};
+use gage_core::Digest;
 use gage_core::foreign_file::{FileLimit, open_named};
 use gage_core::name_list;
 use gage_plugin::Capability;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -26,6 +30,9 @@ const LOCK: &str = "package-lock.json";
 
 /// Start of a line in which the script names a package of the bundle.
 const PACKAGE_LINE: &str = "package: ";
+
+/// Start of a line in which the script names a file of the bundle that belongs to no package.
+const INPUT_LINE: &str = "input: ";
 
 /// Maximum number of packages that a message lists.
 const MAX_SHOWN: usize = 5;
@@ -55,9 +62,33 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
     }
     let bytes = fs::read(&component).map_err(|error| ToolError::io("read", &component, &error))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    let packages =
-        said.lines().filter_map(|line| line.strip_prefix(PACKAGE_LINE)).map(str::to_owned).collect();
-    Ok(BuildOutput { bytes, with: format!("{}, Node {node}", componentize(&project.folder)), packages })
+    let packages = lines_after(&said, PACKAGE_LINE).map(str::to_owned).collect();
+    let inputs = inputs_of(project, lines_after(&said, INPUT_LINE))?;
+    let [esbuild, componentize] = PACKAGES.map(|package| version_of(&project.folder, package));
+    let with = format!("componentize-js {componentize}, Node {node}");
+    let tools = [("componentize-js", componentize), ("esbuild", esbuild), ("node", node)];
+    let tools = tools.map(|(name, version)| (name.to_owned(), version)).into();
+    Ok(BuildOutput { bytes, with, packages, inputs, tools })
+}
+
+/// Returns the ends of the lines that begin with a text.
+fn lines_after<'t>(said: &'t str, start: &'static str) -> impl Iterator<Item = &'t str> {
+    said.lines().filter_map(move |line| line.strip_prefix(start))
+}
+
+/// Returns the digests of the files of a bundle, of the scripts that make it and its component, and of the lists of packages.
+fn inputs_of<'t>(
+    project: &Project,
+    bundled: impl Iterator<Item = &'t str>,
+) -> Result<BTreeMap<String, Digest>, ToolError> {
+    let mut files = InputFiles::new(&project.folder);
+    for file in bundled {
+        files.add(file)?;
+    }
+    files.add_below("gage/sdk/js", &["mjs"])?;
+    files.add_below("gage/wit", &["wit"])?;
+    files.add_existing(&[SETTINGS, MANIFEST, LOCK, "tsconfig.json"])?;
+    Ok(files.into_digests())
 }
 
 /// Checks that npm can read its files at once: it would wait for a pipe.
@@ -134,13 +165,13 @@ fn explain(said: &str) -> Option<ToolError> {
     Some(ToolError::new(said.get(at + "error: ".len()..)?))
 }
 
-/// Returns the version of componentize-js.
-fn componentize(folder: &Path) -> String {
-    let path = folder.join("node_modules").join(PACKAGES[1]).join(MANIFEST);
+/// Returns the version of an installed package.
+fn version_of(folder: &Path, package: &str) -> String {
+    let path = folder.join("node_modules").join(package).join(MANIFEST);
     let manifest: Option<serde_json::Value> =
         fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let version = manifest.as_ref().and_then(|manifest| manifest.get("version")?.as_str());
-    format!("componentize-js {}", version.unwrap_or("of an unknown version"))
+    version.unwrap_or("of an unknown version").to_owned()
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Python projects: componentize-py, with a world that imports only what the project requests.
 
 use super::componentize_py::{INSTALL, VERSION, find_or_install};
+use super::input_files::InputFiles;
 use super::{BuildOptions, BuildOutput, python_imports, python_packages, tool};
 use crate::project::SETTINGS;
+use crate::requirements::LOCKED;
 use crate::{Project, ToolError};
 use gage_core::foreign_file::{self, FileLimit};
-use gage_core::shown_name;
+use gage_core::{Digest, shown_name};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -29,6 +32,7 @@ const MISSING_MODULE: &str = "a package of an index: write its name into require
 pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<BuildOutput, ToolError> {
     project.require_folders(&["gage/wit", "gage/sdk/python/src"])?;
     check_files(project)?;
+    let inputs = inputs_of(project)?;
     let program = find_or_install(options)?;
     let packages = python_packages::install(project, options)?;
     let sdk = project.folder.join("gage/sdk/python/src");
@@ -72,7 +76,24 @@ pub(super) fn build(project: &Project, options: &BuildOptions<'_>) -> Result<Bui
         1 => " and 1 package".to_owned(),
         count => format!(" and {count} packages"),
     };
-    Ok(BuildOutput { bytes, with: format!("componentize-py {VERSION}{count}"), packages })
+    Ok(BuildOutput {
+        bytes,
+        with: format!("componentize-py {VERSION}{count}"),
+        packages,
+        inputs,
+        tools: vec![("componentize-py".to_owned(), VERSION.to_owned())],
+    })
+}
+
+/// Returns the digests of the files that a component is made of: modules, the contract, listed files, and the list of packages.
+fn inputs_of(project: &Project) -> Result<BTreeMap<String, Digest>, ToolError> {
+    let mut files = InputFiles::new(&project.folder);
+    files.add_below(".", &["py", "wit"])?;
+    files.add_existing(&[SETTINGS, LOCKED])?;
+    for file in &project.files {
+        files.add_below(file, &[])?;
+    }
+    Ok(files.into_digests())
 }
 
 /// Checks that the files that the plugin reads when it runs are in the project, and that a component can hold them.
@@ -141,21 +162,30 @@ impl ListedSizes {
 fn write_contract(project: &Project, folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
     let contract = project.folder.join("gage/wit");
+    let mut package = None;
     for entry in fs::read_dir(&contract)? {
         let name = entry?.file_name();
         if Path::new(&name).extension() == Some(OsStr::new("wit")) {
             let text = foreign_file::read_below(&contract, &name, MAX_CONTRACT_SIZE)?;
+            package = package.or_else(|| package_of(&text));
             fs::write(folder.join(&name), text)?;
         }
     }
     let imports: String =
         project.imports.iter().map(|capability| format!("  import {};\n", capability.name())).collect();
+    // The contract of the project may be older than that of this program.
+    let package = package.unwrap_or_else(|| format!("package gage:plugin@{};", gage_plugin::WIT_VERSION));
     let world = format!(
-        "package gage:plugin@{};\n\nworld built {{\n  import log;\n{imports}  export {};\n}}\n",
-        gage_plugin::WIT_VERSION,
+        "{package}\n\nworld built {{\n  import log;\n{imports}  export {};\n}}\n",
         project.world.interface()
     );
     fs::write(folder.join("build.wit"), world)
+}
+
+/// Returns the line of a file of the contract that names its package and version.
+fn package_of(text: &[u8]) -> Option<String> {
+    let text = str::from_utf8(text).ok()?;
+    text.lines().find(|line| line.starts_with("package ")).map(str::to_owned)
 }
 
 /// Extracts the relevant parts of a Python traceback: the error, and the calls starting at the author's file. Adds advice on
@@ -227,6 +257,7 @@ mod tests {
             language: crate::Language::Python,
             imports: Vec::new(),
             files: files.iter().map(|&file| file.to_owned()).collect(),
+            package: crate::PackageInfo::default(),
         }
     }
 
@@ -286,7 +317,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let contract = folder.path().join("gage/wit");
         fs::create_dir_all(&contract).unwrap();
-        fs::write(contract.join("types.wit"), "types").unwrap();
+        fs::write(contract.join("types.wit"), "package gage:plugin@0.1.0;\n\ninterface types {}\n").unwrap();
         fs::write(contract.join("README.md"), "no").unwrap();
         let project = Project {
             folder: folder.path().to_owned(),
@@ -295,6 +326,7 @@ mod tests {
             language: crate::Language::Python,
             imports: vec![gage_plugin::Capability::Media],
             files: Vec::new(),
+            package: crate::PackageInfo::default(),
         };
         let copy = folder.path().join("copy");
         write_contract(&project, &copy).unwrap();

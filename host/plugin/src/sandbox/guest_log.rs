@@ -3,6 +3,7 @@
 use crate::call_subject::CallSubject;
 use crate::limits::Limits;
 use crate::plugin_line::{LineReceiver, LineSource, PluginLine};
+use tracing::Level;
 
 /// The log of one call.
 pub(crate) struct GuestLog {
@@ -48,6 +49,20 @@ impl GuestLog {
             }
             None => self.trace(source, &text),
         }
+    }
+
+    /// Returns whether a line would be kept: by the receiver or the program's log, within the budget.
+    pub(crate) fn is_enabled(&self, source: LineSource) -> bool {
+        if self.lines_left == 0 || self.bytes_left == 0 {
+            return false;
+        }
+        self.receiver.is_some()
+            || match source {
+                LineSource::Debug => tracing::enabled!(target: "plugin", Level::DEBUG),
+                LineSource::Info | LineSource::Stdout => tracing::enabled!(target: "plugin", Level::INFO),
+                LineSource::Warn | LineSource::Stderr => tracing::enabled!(target: "plugin", Level::WARN),
+                LineSource::Error => tracing::enabled!(target: "plugin", Level::ERROR),
+            }
     }
 
     fn trace(&self, source: LineSource, text: &str) {
@@ -98,9 +113,11 @@ mod tests {
         });
         let limits = Limits { log_lines: 2, ..Limits::default() };
         let mut log = GuestLog::new("p", CallSubject::of_member("m"), Some(receiver), &limits);
+        assert!(log.is_enabled(LineSource::Debug));
         for text in ["one", "t\u{1b}[31mwo\nerror: x", "three", "four"] {
             log.emit(LineSource::Stdout, text);
         }
+        assert!(!log.is_enabled(LineSource::Error), "the budget is used up");
         log.finish();
         log.finish();
         let expected = [

@@ -28,14 +28,22 @@ impl GuestState {
 impl log::Host for GuestState {
     fn emit(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         self.count_call()?;
-        let source = match level {
-            Level::Debug => LineSource::Debug,
-            Level::Info => LineSource::Info,
-            Level::Warn => LineSource::Warn,
-            Level::Error => LineSource::Error,
-        };
-        self.log.lock().emit(source, &message);
+        self.log.lock().emit(source_of(level), &message);
         Ok(())
+    }
+
+    fn enabled(&mut self, level: Level) -> wasmtime::Result<bool> {
+        self.count_call()?;
+        Ok(self.log.lock().is_enabled(source_of(level)))
+    }
+}
+
+fn source_of(level: Level) -> LineSource {
+    match level {
+        Level::Debug => LineSource::Debug,
+        Level::Info => LineSource::Info,
+        Level::Warn => LineSource::Warn,
+        Level::Error => LineSource::Error,
     }
 }
 

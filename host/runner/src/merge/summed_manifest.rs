@@ -15,6 +15,7 @@ impl ShardSet {
         manifest.created_at = begun.unwrap_or(&first.created_at).clone();
         manifest.permissions = first.permissions.clone();
         manifest.facts = first.facts.clone();
+        manifest.plugins = first.plugins.clone();
         manifest.prompt_versions = first.prompt_versions.clone();
         for shard in all() {
             for (backend_id, usage) in &shard.unrecorded_usage {

@@ -1,4 +1,5 @@
 use super::*;
+use gage_record::PluginSigner;
 use gage_recorded_messages::RecordedError as _;
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -223,5 +224,45 @@ proptest! {
         let end = ((text.len() - 1) as f64 * share) as usize;
         std::fs::write(&path, &text[..end]).unwrap();
         prop_assert!(read_lock(&path).is_err());
+    }
+}
+
+fn package(id: &str, digest: &str) -> RecordedPlugin {
+    RecordedPlugin {
+        id: id.to_owned(),
+        source: format!("oci://registry.example/{id}:1"),
+        digest: digest.to_owned(),
+        manifest: Some(format!("{digest}00")),
+        signer: None,
+    }
+}
+
+#[test]
+fn packages_are_facts_that_nothing_compares() {
+    let signer = PluginSigner { key: "team.pub".to_owned(), fingerprint: "sha256:0a".to_owned() };
+    let signed = RecordedPlugin { signer: Some(signer), ..package("words", "sha256:01") };
+    let locked = lock().with_packages(&[signed]);
+    let (_folder, path) = written(&locked);
+    let read = read_lock(&path).unwrap();
+    assert_eq!(read.packages(), [package("words", "sha256:01")], "the signer depends on the machine");
+    assert_eq!(locked.differences(&lock()), []);
+    assert_eq!(lock().packages(), []);
+}
+
+#[test]
+fn updated_plugins_take_their_packages() {
+    let before = lock().with_packages(&[package("m", "sha256:01"), package("other", "sha256:05")]);
+    let mut changed = stored();
+    changed["plugins"]["config/custom/m.wasm"]["digest"] = json!("sha256:02");
+    let found = Lock::of(&origin(), &read(changed), &document(), &[])
+        .with_packages(&[package("m", "sha256:02"), package("other", "sha256:06")]);
+    for (part, expected) in [
+        ("plugins", ["sha256:02", "sha256:06"]),
+        ("plugins.${config_dir}/m.wasm", ["sha256:02", "sha256:05"]),
+        ("settings", ["sha256:01", "sha256:05"]),
+    ] {
+        let updated = before.with_part(part, &found).unwrap();
+        let digests: Vec<String> = updated.packages().into_iter().map(|package| package.digest).collect();
+        assert_eq!(digests, expected, "{part}");
     }
 }

@@ -12,7 +12,7 @@ use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
 use gage_data::{LocateOptions, NoProgress, few_shot_digest, locate};
-use gage_record::{Difference, RunIdentity, compare, join_place};
+use gage_record::{Difference, RecordedPlugin, RunIdentity, compare, join_place};
 use gage_template::{TokenizerConfig, TokenizerError};
 use serde_json::{Value, json};
 use std::io::ErrorKind;
@@ -203,6 +203,12 @@ impl Lock {
             let file = match (whole.strip_prefix("${config_dir}/"), entry.map(|entry| &entry.source)) {
                 (Some(rest), _) => Some(folder.join(rest)),
                 (None, Some(PluginSource::File(file))) => Some(file.clone()),
+                // The digest that the suite names is known without the package.
+                (None, Some(PluginSource::Registry(_))) => {
+                    let named = entry.and_then(|entry| entry.sha256);
+                    differing.extend(named.and_then(|named| other(field, locked, Some(json!(named)))));
+                    continue;
+                }
                 (None, Some(PluginSource::Bundled(component))) => {
                     plain = component.as_str();
                     None
@@ -216,7 +222,10 @@ impl Lock {
                 }
                 continue;
             }
-            if (places.is_bundled)(plain) {
+            // Without its package, a member of one cannot be compared.
+            let is_locked =
+                |package: &RecordedPlugin| locked.and_then(Value::as_str) == Some(package.digest.as_str());
+            if (places.is_bundled)(plain) || self.packages().iter().any(is_locked) {
                 continue;
             }
             let mut named = places.folders.iter().map(|folder| folder.join(format!("{plain}.wasm")));

@@ -31,6 +31,13 @@ def error(message: str) -> None:
     _emit("ERROR", message)
 
 
+def enabled(level: str) -> bool:
+    """Returns whether the host would keep a line of a level: "debug", "info", "warn" or "error". Saves
+    building a message that is dropped; a result must not depend on it. Needs a host with version 0.1.1
+    of the contract."""
+    return _host is None or _host.enabled(_host.Level[level.upper()])
+
+
 def _emit(level: str, message: str) -> None:
     if _host is None:
         print(f"{level.lower()}: {message}", file=sys.stderr)

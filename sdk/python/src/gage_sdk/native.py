@@ -146,7 +146,12 @@ def _install_bindings(channel: _Channel) -> None:
     _module("wit_world", {})
     _module("wit_world.imports", {})
     _module("wit_world.imports.types", types)
-    _module("wit_world.imports.log", {"Level": Enum("Level", "DEBUG INFO WARN ERROR"), "emit": emit})
+    log = {
+        "Level": Enum("Level", "DEBUG INFO WARN ERROR"),
+        "emit": emit,
+        "enabled": lambda _level: True,
+    }
+    _module("wit_world.imports.log", log)
     _module("wit_world.imports.media", {"find": refuse, "read": refuse})
     _module("wit_world.exports", {})
     _module("wit_world.exports.metric", metric)

@@ -1,5 +1,5 @@
 //! A metric that does what its input says, for tests of the sandbox: `trap`, `loop`,
-//! `memory`, `error`, `nan`, `log`, `state`, and anything else scores 1.
+//! `memory`, `error`, `nan`, `log`, `debug`, `state`, and anything else scores 1.
 
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard};
@@ -41,6 +41,14 @@ impl Metric for Obedient {
             "log" => {
                 for _ in 0..1000 {
                     gage_sdk::log::info("\u{1b}[31mred");
+                }
+                Ok(ScoreCard::binary(true))
+            }
+            "debug" => {
+                if gage_sdk::log::enabled(gage_sdk::log::Level::Debug) {
+                    gage_sdk::log::debug("built with care");
+                } else {
+                    gage_sdk::log::info("debug lines are dropped");
                 }
                 Ok(ScoreCard::binary(true))
             }

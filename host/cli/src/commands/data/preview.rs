@@ -50,7 +50,7 @@ fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let plan = Plan::requests(config, &mut registry, &mut problems);
     if problems.has_errors() {
         terminal::show_problems(&problems);
-        return Ok(ExitCode::Configuration);
+        return Ok(setup::code_of(&problems));
     }
     let shown = ShownModels::open(&plan, &registry)?;
     for task in &plan.tasks {

@@ -4,6 +4,7 @@ use gage_config::{
     AllowedResources, Grants, HUB_TOKEN_VARIABLE, HttpGrant, Permissions, PipelineConfig, PluginSource,
     ResourceKind,
 };
+use gage_core::Digest;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,6 +28,9 @@ struct UsedPlugin {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     source: String,
+    /// The digest that its component must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<Digest>,
     grants: Vec<String>,
 }
 
@@ -39,10 +43,12 @@ impl SuiteUses {
             let source = match &plugin.source {
                 PluginSource::Bundled(name) => name.clone(),
                 PluginSource::File(path) => path.display().to_string(),
+                PluginSource::Registry(reference) => reference.to_string(),
             };
             uses.plugins.push(UsedPlugin {
                 id: Some(plugin.id.clone()),
                 source,
+                sha256: plugin.sha256,
                 grants: grants_of(&plugin.grants),
             });
         }
@@ -67,7 +73,12 @@ impl SuiteUses {
                     }
                     let is_component = matches!(resource.kind, ResourceKind::Component(_));
                     if is_component && !uses.plugins.iter().any(|plugin| plugin.source == shown) {
-                        uses.plugins.push(UsedPlugin { id: None, source: shown, grants: Vec::new() });
+                        uses.plugins.push(UsedPlugin {
+                            id: None,
+                            source: shown,
+                            sha256: None,
+                            grants: Vec::new(),
+                        });
                     }
                 }
             }

@@ -52,6 +52,7 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
     let built = gage_plugin_tools::build(&arguments.folder, &options).map_err(|error| refuse_tool(&error))?;
     let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
     say(&format!("built in {seconds:.1} s with {}", built.with));
+    say(&format!("wrote its provenance: {}", built.provenance.display()));
     terminal::print_line(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
     Ok(ExitCode::Done)
 }

@@ -1,13 +1,24 @@
 //! `gage-host plugin inspect`: describes a component, its members and the grants it requests.
 
-use super::{file_of, host_for, read, refuse_load};
-use crate::arguments::InspectArguments;
+use super::keys::refuse_signature_file;
+use super::package::{Package, read_package};
+use super::signers::SignerFacts;
+use super::{claims, file_of, host_for, read, refuse_load};
+use crate::arguments::{ComponentTarget, InspectArguments};
+use crate::commands::{permissions, setup};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_core::{name_list, shortened, shown_name};
-use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, MemberDescription, summarise};
+use gage_core::{Digest, OciReference, name_list, shortened, shown_name};
+use gage_packages::{PackageOrigin, signatures_beside};
+use gage_plugin::{AnyComponent, ComponentSummary, InstanceSetup, MemberDescription, PluginHost, summarise};
+use gage_signature::Subject;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
+
+/// Width of the first column.
+const KEY_WIDTH: usize = 10;
 
 /// Maximum number of imports, exports, inputs, values or parameters that are shown.
 const MAX_SHOWN: usize = 64;
@@ -18,31 +29,98 @@ const MAX_VALUE_CHARS: usize = 1_000;
 /// Maximum length of a declared description, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 4 << 10;
 
+/// A component before its description.
+struct InspectedComponent {
+    /// The file, or the reference of the package.
+    name: String,
+    bytes: Vec<u8>,
+    /// The manifest and the author's words, of a package.
+    package: Option<(Digest, BTreeMap<String, String>)>,
+    /// The signers, of a package, of a file with a signature beside it, or of one that the policy refuses.
+    signers: Option<SignerFacts>,
+}
+
+impl InspectedComponent {
+    /// Returns what the name is.
+    fn key(&self) -> &'static str {
+        if self.package.is_some() { "source" } else { "file" }
+    }
+}
+
 pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
-    let file = file_of(arguments.file.as_deref())?;
-    let name = file.display().to_string();
+    match &arguments.target {
+        Some(ComponentTarget::Package(reference)) => {
+            let inspected = inspected_package(arguments, reference)?;
+            show(arguments, &inspected, || setup::plugin_host(arguments.print.quiet, false))
+        }
+        Some(ComponentTarget::File(file)) => inspect_file(arguments, Some(file.as_path())),
+        None => inspect_file(arguments, None),
+    }
+}
+
+fn inspect_file(arguments: &InspectArguments, named: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let file = file_of(named)?;
     let bytes = read(&file, &InstanceSetup::default())?;
-    let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
-    let component = match arguments.is_static {
+    let name = file.display().to_string();
+    let signatures = signatures_beside(&file).map_err(|error| refuse_signature_file(&file, &error))?;
+    let subject = Subject { component: Digest::of_bytes(&bytes), manifest: None, name: name.clone() };
+    // A name without a file is that of a built-in component.
+    let origin = if file.is_file() { PackageOrigin::File(&file) } else { PackageOrigin::Bundled };
+    let signers = SignerFacts::of(&*permissions::trust()?, origin, &subject, &signatures);
+    let signers = (signers.signatures > 0 || signers.refusal.is_some()).then_some(signers);
+    let inspected = InspectedComponent { name, bytes, package: None, signers };
+    show(arguments, &inspected, || host_for(&file, arguments.print.quiet))
+}
+
+fn inspected_package(
+    arguments: &InspectArguments,
+    reference: &OciReference,
+) -> anyhow::Result<InspectedComponent> {
+    let trust = permissions::trust()?;
+    let package = read_package(reference, arguments.offline, arguments.print.quiet)?;
+    let (subject, origin) = (package.subject(), PackageOrigin::Registry(reference));
+    let signers = SignerFacts::of(&trust, origin, &subject, &package.signatures);
+    let Package { component, manifest, annotations, .. } = package;
+    Ok(InspectedComponent {
+        name: reference.to_string(),
+        bytes: component,
+        package: Some((manifest, annotations)),
+        signers: Some(signers),
+    })
+}
+
+/// Prints the description. A component that the policy refuses is not compiled.
+fn show(
+    arguments: &InspectArguments,
+    inspected: &InspectedComponent,
+    host: impl FnOnce() -> anyhow::Result<PluginHost>,
+) -> anyhow::Result<ExitCode> {
+    let InspectedComponent { name, bytes, signers, .. } = inspected;
+    let summary = summarise(name, bytes).map_err(|error| refuse_load(&error))?;
+    let is_refused = signers.as_ref().is_some_and(|signers| signers.refusal.is_some());
+    let component = match arguments.is_static || is_refused {
         true => None,
         false => {
-            let host = host_for(&file, arguments.print.quiet)?;
             let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
-            Some(AnyComponent::load(&host, &name, &bytes, &setup).map_err(|error| refuse_load(&error))?)
+            Some(AnyComponent::load(&host()?, name, bytes, &setup).map_err(|error| refuse_load(&error))?)
         }
     };
     if arguments.print.json {
-        terminal::print_json(format_args!("{:#}", to_json(&name, &summary, component.as_ref())))?;
+        terminal::print_json(format_args!("{:#}", to_json(inspected, &summary, component.as_ref())))?;
     } else {
-        let text = to_text(&name, &summary, component.as_ref());
+        let text = to_text(inspected, &summary, component.as_ref());
         terminal::print_line(gage_core::printable(text.trim_end()))?;
     }
     Ok(ExitCode::Done)
 }
 
-fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyComponent>) -> Value {
+fn to_json(
+    inspected: &InspectedComponent,
+    summary: &ComponentSummary,
+    component: Option<&AnyComponent>,
+) -> Value {
     let mut value = json!({
-        "file": name,
+        (inspected.key()): inspected.name,
         "kind": summary.world.kind(),
         "wit_version": summary.wit_version,
         "size": summary.size,
@@ -52,6 +130,13 @@ fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
         "packages": summary.packages,
         "grants_asked_for": summary.capabilities().iter().map(|one| one.name()).collect::<Vec<_>>(),
     });
+    if let Some((manifest, annotations)) = &inspected.package {
+        value["manifest"] = json!(manifest);
+        value["claims"] = claims::to_json(annotations);
+    }
+    if let Some(signers) = &inspected.signers {
+        value["signatures"] = signers.to_json();
+    }
     if let Some(component) = component {
         value["name"] = component.identity().name.as_str().into();
         value["version"] = component.identity().version.as_str().into();
@@ -63,13 +148,18 @@ fn to_json(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
     value
 }
 
-fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyComponent>) -> String {
+fn to_text(
+    inspected: &InspectedComponent,
+    summary: &ComponentSummary,
+    component: Option<&AnyComponent>,
+) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let mut line = |key: &str, value: &str| {
-        let _ = writeln!(text, "{key:10}  {value}");
+        let _ = writeln!(text, "{key:KEY_WIDTH$}  {value}");
     };
-    line("file", name);
+    line(inspected.key(), &inspected.name);
+    let refusal = inspected.signers.as_ref().and_then(|signers| signers.refusal.as_deref());
     match component {
         Some(component) => {
             let identity = component.identity();
@@ -77,12 +167,20 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
             let about = if about.is_empty() { String::new() } else { format!(": {about}") };
             line("plugin", &format!("{} {}{about}", identity.name, identity.version));
         }
+        None if refusal.is_some() => line("plugin", "not asked: the policy refuses it"),
         None => line("plugin", "not asked: only the file was read"),
     }
     line("kind", summary.world.kind());
     line("contract", &format!("gage:plugin@{}", summary.wit_version));
     line("size", &size(summary.size));
     line("digest", &summary.digest.to_string());
+    if let Some((manifest, _)) = &inspected.package {
+        line("manifest", &manifest.to_string());
+    }
+    if let Some(signers) = &inspected.signers {
+        line("signature", &signers.shown());
+        line("policy", &refusal.map_or("accepts it".to_owned(), |reason| format!("refuses it: {reason}")));
+    }
     let capabilities: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
     let asked = if capabilities.is_empty() { "none".to_owned() } else { capabilities.join(", ") };
     line("asks for", &asked);
@@ -95,6 +193,9 @@ fn to_text(name: &str, summary: &ComponentSummary, component: Option<&AnyCompone
     line("exports", &listed(&ours.collect::<Vec<String>>()));
     if !summary.packages.is_empty() {
         line("contains", &listed(&summary.packages));
+    }
+    if let Some((_, annotations)) = &inspected.package {
+        claims::describe(annotations, KEY_WIDTH, &mut text);
     }
     for member in component.iter().flat_map(|component| component.descriptions()) {
         describe_member(member, &mut text);

@@ -8,7 +8,8 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_figures::{MetricFigure, Timings, unit_of};
 use gage_record::{
-    Manifest, MergedShard, RecordError, RunFolder, RunIdentity, RunReader, RunStatus, has_shards,
+    Manifest, MergedShard, RecordError, RecordedPlugin, RunFolder, RunIdentity, RunReader, RunStatus,
+    has_shards,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -88,6 +89,7 @@ fn head_lines(manifest: &Manifest, folder: &Path) -> Vec<String> {
     lines.extend(manifest.parent_run.as_ref().map(|parent| format!("scored    the answers of {parent}")));
     lines.extend(shard_lines(manifest));
     lines.extend(identity_lines(&manifest.identity));
+    lines.extend(manifest.plugins.iter().map(origin_line));
     for (name, file) in &manifest.files {
         lines.push(format!("file      {name} {} ({} bytes)", file.digest, file.bytes));
     }
@@ -130,6 +132,12 @@ fn timing_lines(run: &RunReader) -> Vec<String> {
         format!("figure    {task_id} {metric_id} {} ({n} of {total})", value.trim_end())
     };
     timings.iter().flat_map(|timings| &timings.timing_metrics).map(line).collect()
+}
+
+/// Formats the source and the signer of a plugin.
+fn origin_line(plugin: &RecordedPlugin) -> String {
+    let signer = plugin.signer.as_ref().map(|signer| format!(", {signer}")).unwrap_or_default();
+    format!("source    {} {}{signer}", plugin.id, plugin.source)
 }
 
 /// Formats the inputs of a run: each dataset, backend, plugin and prompt with its digest.

@@ -1,0 +1,117 @@
+//! `gage-host plugin add`: adds a package of a registry to a suite.
+
+use super::package::fetch;
+use super::registry_plugins::accept;
+use crate::arguments::PluginAddArguments;
+use crate::commands::permissions::trust;
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_config::Permissions;
+use gage_core::OciReference;
+use gage_plugin::{Capability, ComponentSummary};
+use gage_suite::{PluginPin, SuitePlugins};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+pub(super) fn add(arguments: &PluginAddArguments) -> anyhow::Result<ExitCode> {
+    let (reference, path) = (&arguments.reference, arguments.config.as_path());
+    let id = arguments.id.clone().unwrap_or_else(|| id_of(reference));
+    let trust = trust()?;
+    let mut suite = SuitePlugins::open(path).map_err(setup::refuse_suite)?;
+    // Fetching takes long, and a mistake in the suite should be known before.
+    let unpinned = PluginPin { id: id.clone(), source: reference.to_string(), sha256: None };
+    suite.clone().add(&unpinned).map_err(setup::refuse_suite)?;
+    let package = fetch(reference, Permissions::default(), arguments.print.quiet)?;
+    let summary = accept(&package, &trust)?;
+    let pin = PluginPin { sha256: Some(summary.digest), ..unpinned };
+    suite.add(&pin).and_then(|()| suite.save()).map_err(setup::refuse_suite)?;
+    if arguments.print.json {
+        let wanted: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
+        let answer = json!({
+            "config": path.display().to_string(),
+            "id": pin.id,
+            "source": pin.source,
+            "sha256": summary.digest.hex(),
+            "kind": summary.world.kind(),
+            "grants_asked_for": wanted,
+        });
+        terminal::print_json(format_args!("{answer:#}"))?;
+    } else {
+        terminal::print_line(added(&pin, path, &summary))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Returns the id that a package has in a suite: the last part of its name, without characters that an id may not have.
+fn id_of(reference: &OciReference) -> String {
+    let last = reference.repository().rsplit('/').next().unwrap_or_default();
+    last.replace(['-', '.'], "_")
+}
+
+/// Describes the new entry, and what a person may have to add.
+fn added(pin: &PluginPin, path: &Path, summary: &ComponentSummary) -> String {
+    let kind = summary.world.kind();
+    let mut text = format!("added `{}`, a plugin of the kind `{kind}`, to {}", pin.id, path.display());
+    // Writing to a string cannot fail.
+    let _ = write!(text, "\n  source  {}\n  sha256  {}", pin.source, summary.digest.hex());
+    let wanted = summary.capabilities();
+    if !wanted.is_empty() {
+        let names = wanted.iter().map(|one| one.name()).collect::<Vec<_>>().join(" and ");
+        let _ = write!(text, "\nit asks for {names}, and nothing is granted; to grant it, add to its entry");
+        let _ = write!(text, "\n    grants:");
+        for capability in &wanted {
+            let _ = write!(text, "\n      {}", Capability::example(*capability));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::Digest;
+    use gage_plugin::World;
+
+    #[test]
+    fn ids_are_the_last_part_of_the_name() {
+        for (reference, expected) in [
+            ("oci://registry.example/metrics/word-recall:0.1.0", "word_recall"),
+            ("oci://registry.example/recall:1", "recall"),
+            ("oci://registry.example:5000/a/b.c-d:latest", "b_c_d"),
+        ] {
+            let reference: OciReference = reference.parse().expect("a reference");
+            assert_eq!(id_of(&reference), expected, "{reference}");
+        }
+    }
+
+    #[test]
+    fn wanted_grants_are_shown_and_not_added() {
+        let pin = PluginPin {
+            id: "judge_all".to_owned(),
+            source: "oci://registry.example/m/judge-all:1".to_owned(),
+            sha256: None,
+        };
+        let import = |name: &str| format!("gage:plugin/{name}@{}", gage_plugin::WIT_VERSION);
+        let summary = |imports: Vec<String>| ComponentSummary {
+            digest: Digest::of_bytes(b"component"),
+            size: 9,
+            world: World::Metric,
+            wit_version: gage_plugin::WIT_VERSION.to_owned(),
+            imports,
+            exports: Vec::new(),
+            packages: Vec::new(),
+        };
+        let text = added(&pin, Path::new("suite.yaml"), &summary(vec![import("log")]));
+        assert!(
+            text.starts_with("added `judge_all`, a plugin of the kind `metric`, to suite.yaml\n"),
+            "{text}"
+        );
+        assert!(!text.contains("grants"), "{text}");
+        let text = added(&pin, Path::new("suite.yaml"), &summary(vec![import("media")]));
+        let lines = "it asks for media, and nothing is granted; to grant it, add to its entry\n    \
+                     grants:\n      media: true";
+        assert!(text.ends_with(lines), "{text}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Suites that name plugins of a registry.
+
+use super::{FIRST, REPOSITORY, Team, component_with_note};
+use crate::registry_server::{Fault, RegistryServer, sha256};
+use std::fs;
+
+#[test]
+fn run_fetches_scores_and_reports_the_digest() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.registry.take_requests();
+    for command in [["validate", "suite.yaml"].as_slice(), &["plan", "suite.yaml"]] {
+        let ended = team.run(command);
+        assert!(ended.code.is_some_and(|code| code != 1), "{}", ended.stderr);
+    }
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new(), "only a run fetches");
+    team.run_suite("early", &["--offline"]).expect_error(&[&team.reference("0.1.0")]);
+
+    let ran = team.run_suite("first", &[]).expect_code(0);
+    let digest = sha256(FIRST);
+    let warning = ran.stderr.lines().any(|line| line.starts_with("warning: ") && line.contains("0.1.0"));
+    assert!(warning && ran.stderr.contains(&digest), "the digest to pin: {}", ran.stderr);
+    team.assert_scored("first");
+    for file in ["summary.json", "manifest.json"] {
+        let text = team.workspace.read(&format!("runs/first/{file}"));
+        assert!(text.contains(&digest) && text.contains(&team.reference("0.1.0")), "{file}: {text}");
+    }
+    let cached = fs::read(team.cached(FIRST)).expect("it is in the cache");
+    assert!(cached == FIRST, "{} bytes", cached.len());
+
+    // From now on the cache is enough.
+    team.registry.take_requests();
+    team.run(&["validate", "suite.yaml"]).expect_code(0);
+    team.run_suite("offline", &["--offline"]).expect_code(0);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+    team.workspace.assert_equal_files("first", "offline", &["samples.jsonl"]);
+    team.empty_cache();
+    let refused = team.run_suite("none", &["--offline"]).expect_error(&[&team.reference("0.1.0")]);
+    assert!(refused.stderr.contains("help: "), "{}", refused.stderr);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+}
+
+#[test]
+fn pinned_digest_gives_no_warning_and_must_match() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    let ran = team.run_suite("pinned", &[]).expect_code(0);
+    assert!(!ran.stderr.contains("warning: "), "{}", ran.stderr);
+    let other = component_with_note("moved");
+    team.push("0.1.0", &other);
+    // The pinned component is in the cache.
+    team.run_suite("again", &[]).expect_code(0);
+    team.empty_cache();
+    let found = sha256(&other);
+    team.run_suite("moved", &[]).expect_error(&[&team.reference("0.1.0"), &sha256(FIRST), &found]);
+    assert!(!team.cached(&other).exists(), "a component that no suite wants is in the cache");
+    team.assert_nothing_is_compiled();
+}
+
+#[test]
+fn lock_outlives_its_registry() {
+    let mut team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    team.registry.take_requests();
+    team.run_suite("locked", &["--locked"]).expect_code(0);
+    team.run_suite("frozen", &["--frozen"]).expect_code(0);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new(), "the cache is enough");
+    // A tag that moves does not change what is locked.
+    team.push("0.1.0", &component_with_note("moved"));
+    team.run_suite("moved", &["--locked"]).expect_code(0);
+    team.workspace.assert_equal_files("locked", "moved", &["samples.jsonl"]);
+    // Another registry takes the place of the first one, which ends.
+    team.registry = RegistryServer::start();
+    team.run_suite("gone", &["--locked"]).expect_code(0);
+    team.assert_scored("gone");
+    team.empty_cache();
+    let refused = team.run_suite("none", &["--locked"]).expect_error(&["/metrics/word-recall:0.1.0"]);
+    assert!(refused.stderr.contains("help: "), "{}", refused.stderr);
+}
+
+#[test]
+fn component_that_a_moved_tag_names_is_not_the_locked_one() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    let locked = team.registry.digest_of(REPOSITORY, "0.1.0");
+    let other = component_with_note("moved");
+    team.push("0.1.0", &other);
+    // The registry no longer has what the tag was.
+    team.registry.fault(&locked, Fault::Status(404));
+    team.empty_cache();
+    let reference = team.reference("0.1.0");
+    team.run_suite("old", &["--locked"]).expect_error(&[&reference]);
+    team.assert_nothing_is_cached();
+    // A run without the lock takes the new component, and its cache does not help the locked one.
+    team.run_suite("new", &[]).expect_code(0);
+    assert!(team.cached(&other).exists());
+    for (run_id, lock) in [("locked", "--locked"), ("frozen", "--frozen")] {
+        team.run_suite(run_id, &[lock]).expect_error(&[&reference]);
+    }
+}
+
+#[test]
+fn suite_follows_a_registry_with_its_comments() {
+    let team = Team::with_first();
+    let suite = crate::support::suite(&team.model.backend(""), "[word_recall]   # the team's own");
+    team.workspace.write("suite.yaml", format!("# Nightly suite.\n{suite}"));
+    let reference = team.reference("0.1.0");
+    team.run(&["plugin", "add", &reference, "--config", "suite.yaml", "--id", "recall"]).expect_code(0);
+    let added = team.workspace.read("suite.yaml");
+    for text in ["# Nightly suite.\n", "# the team's own", reference.as_str(), &sha256(FIRST)] {
+        assert!(added.contains(text), "no `{text}` in:\n{added}");
+    }
+    team.run_suite("first", &[]).expect_code(0);
+    team.run(&["plugin", "add", &reference, "--config", "suite.yaml", "--id", "recall"])
+        .expect_error(&["recall"]);
+    assert_eq!(team.workspace.read("suite.yaml"), added, "a refused command changes nothing");
+
+    let newer = component_with_note("0.2.0");
+    team.push("0.2.0", &newer);
+    team.push("0.10.0-rc.1", &newer);
+    let shown = team.run(&["plugin", "outdated", "--config", "suite.yaml"]).expect_code(3);
+    let row = shown.stdout.lines().find(|line| line.contains("recall") && line.contains("0.1.0"));
+    assert!(row.is_some_and(|row| row.contains("0.2.0")), "{}", shown.stdout);
+    let same = team.run(&["plugin", "diff", &reference, "word-recall.wasm"]).expect_code(0);
+    let changed = team.run(&["plugin", "diff", &reference, &team.reference("0.2.0")]).expect_code(0);
+    assert!(changed.stdout.contains(&sha256(&newer)[..12]), "{}", changed.stdout);
+    assert_ne!(same.stdout, changed.stdout);
+    assert_eq!(team.workspace.read("suite.yaml"), added, "these commands only show");
+
+    team.run(&["plugin", "update", "--config", "suite.yaml"]).expect_code(0);
+    let updated = team.workspace.read("suite.yaml");
+    let expected =
+        added.replace(&reference, &team.reference("0.2.0")).replace(&sha256(FIRST), &sha256(&newer));
+    assert_eq!(updated, expected, "only the tag and the digest change");
+    team.run_suite("second", &[]).expect_code(0);
+    team.workspace.assert_equal_files("first", "second", &["samples.jsonl"]);
+    team.run(&["plugin", "update", "--config", "suite.yaml"]).expect_code(0);
+    assert_eq!(team.workspace.read("suite.yaml"), expected, "there is nothing newer");
+    team.run(&["plugin", "outdated", "--config", "suite.yaml"]).expect_code(0);
+}
+
+#[test]
+fn exported_packages_work_at_a_site_without_network() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    let export = |file: &str| team.run(&["plugin", "export", "--config", "suite.yaml", "-o", file]);
+    export("plugins.tar").expect_code(0);
+    export("again.tar").expect_code(0);
+    let archive = |file: &str| fs::read(team.workspace.path(file)).expect("an archive");
+    assert!(archive("plugins.tar") == archive("again.tar"), "two exports differ");
+    team.run_suite("here", &["--offline"]).expect_code(0);
+
+    // Another machine has only the archive and the suite.
+    team.registry.take_requests();
+    let there = |arguments: &[&str]| team.run_with_cache("there", arguments);
+    let offline = ["run", "suite.yaml", "--run-id", "there", "--offline"];
+    there(&offline).expect_error(&[&team.reference("0.1.0")]);
+    there(&["plugin", "import", "plugins.tar"]).expect_code(0);
+    there(&offline).expect_code(0);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+    team.workspace.assert_equal_files("here", "there", &["samples.jsonl"]);
+}
+
+#[test]
+fn altered_archive_is_not_imported() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    team.run(&["plugin", "export", "--config", "suite.yaml", "-o", "plugins.tar"]).expect_code(0);
+    let archive = fs::read(team.workspace.path("plugins.tar")).expect("an archive");
+    let place = archive.windows(FIRST.len()).position(|bytes| bytes == FIRST).expect("the component");
+    let mut altered = archive.clone();
+    altered[place + FIRST.len() / 2] ^= 1;
+    let cut = &archive[..place + FIRST.len() / 2];
+    for (case, bytes) in [("altered", altered.as_slice()), ("cut", cut), ("empty", &[]), ("text", b"text")] {
+        team.workspace.write("bad.tar", bytes);
+        let ended = team.run_with_cache("there", &["plugin", "import", "bad.tar"]).expect_error(&["bad.tar"]);
+        let blobs = team.workspace.path("there/plugins/blobs/sha256");
+        let found = fs::read_dir(blobs).into_iter().flatten().count();
+        assert_eq!(found, 0, "{case}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn package_with_another_layout_is_refused() {
+    let team = Team::with_first();
+    let good = team.registry.manifest(REPOSITORY, "0.1.0");
+    let with = |change: fn(&mut serde_json::Value)| {
+        let mut manifest = good.clone();
+        change(&mut manifest);
+        manifest
+    };
+    for (tag, manifest) in [
+        ("no-layer", with(|manifest| manifest["layers"] = serde_json::json!([]))),
+        (
+            "two-layers",
+            with(|manifest| {
+                let layer = manifest["layers"][0].clone();
+                manifest["layers"] = serde_json::json!([layer, layer]);
+            }),
+        ),
+        ("gzip", with(|manifest| manifest["layers"][0]["mediaType"] = "application/gzip".into())),
+        ("absent", with(|manifest| manifest["layers"][0]["digest"] = format!("sha256:{:064}", 0).into())),
+        ("no-digest", with(|manifest| manifest["layers"][0]["digest"] = "sha256:../../x".into())),
+        ("too-large", with(|manifest| manifest["layers"][0]["size"] = (1_u64 << 40).into())),
+        ("negative", with(|manifest| manifest["layers"][0]["size"] = (-1).into())),
+        ("other-size", with(|manifest| manifest["layers"][0]["size"] = 1_000.into())),
+    ] {
+        team.registry.put_manifest(REPOSITORY, tag, &manifest);
+        team.run(&["plugin", "pull", &team.reference(tag)]).expect_error(&[&team.reference(tag)]);
+        team.assert_nothing_is_cached();
+    }
+}
