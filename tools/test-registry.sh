@@ -202,9 +202,12 @@ manifest = json.load(sys.stdin)
 assert manifest["config"]["mediaType"] == sys.argv[1], manifest
 assert [layer["mediaType"] for layer in manifest["layers"]] == ["application/wasm"], manifest
 assert manifest["layers"][0]["digest"] == "sha256:" + sys.argv[2], manifest
+assert manifest["layers"][0]["annotations"] == {"org.opencontainers.image.title": "word-recall.wasm"}, manifest
 ' "$CONFIG_TYPE" "$component" || fail "the manifest has another layout"
 accepts oras blob fetch --plain-http --output by-oras.wasm "$OURS@sha256:$component"
-cmp plugin.wasm by-oras.wasm || fail "oras pulled other bytes"
+cmp plugin.wasm by-oras.wasm || fail "oras fetched other bytes"
+accepts oras pull --plain-http --output by-oras "$OURS:0.1.0"
+cmp plugin.wasm by-oras/word-recall.wasm || fail "oras pulled other bytes"
 expect 0 plugin pull "oci://$OURS:0.1.0" -o by-us.wasm
 cmp plugin.wasm by-us.wasm || fail "we pulled other bytes"
 expect 0 plugin push plugin.wasm "oci://$OURS:again"
@@ -271,6 +274,8 @@ for name in team edwards; do
   cp plugin.wasm.sigstore.json altered.wasm.sigstore.json
   expect 3 plugin verify --key "$name.pub" altered.wasm
   expect 3 plugin verify --key other.pub plugin.wasm
+  expect_error "that this key did not make" plugin sign --key other.key plugin.wasm
+  rm plugin.wasm.sigstore.json
 done
 
 echo "signatures by cosign, for us" >&2
@@ -281,12 +286,16 @@ write_policy() { # KEY
 write_policy cosign.pub
 write_suite "$OTHERS:1.0.0" ", sha256: $component"
 expect 3 run suite.yaml --run-id unsigned
-[ -z "$(find cache/components -type f 2>/dev/null)" ] || fail "an unsigned plugin was compiled"
+[ -z "$(find cache/components -name "$component*" 2>/dev/null)" ] || fail "an unsigned plugin was compiled"
 accepts cosign sign --key cosign.key --tlog-upload=false "${REGISTRY_OPTIONS[@]}" -y "$OTHERS@sha256:$others"
 expect 0 plugin verify "oci://$OTHERS:1.0.0"
 write_policy other.pub
 expect 3 run suite.yaml --run-id other-key
 write_policy cosign.pub
+# The package in the cache has no signature. Only a pull asks for those that were made since.
+expect 3 run suite.yaml --run-id without-pull
+expect_text "plugin pull"
+expect 0 plugin pull "oci://$OTHERS:1.0.0"
 expect 0 run suite.yaml --run-id signed
 grep -qF cosign.pub runs/signed/summary.json || fail "the summary does not name the signer"
 grep -qF "$component" runs/signed/summary.json || fail "the summary does not name the digest"
@@ -332,6 +341,7 @@ rm -rf cache
 expect_error "$ADDRESS" plugin pull "oci://$OURS:0.1.0"
 expect_error "$OTHERS" run suite.yaml --locked --run-id without-cache
 expect_empty_cache
+rm -rf cache
 mv used-cache cache
 expect 0 run suite.yaml --locked --run-id cached
 cmp runs/moved/samples.jsonl runs/cached/samples.jsonl || fail "the runs differ"

@@ -1,7 +1,7 @@
 //! Components of released versions of the plugin contract score on this host. Components of later versions are refused.
 
 use crate::support::{Workspace, repository};
-use gage_plugin::{OLDEST_WIT_VERSION, WIT_VERSION};
+use gage_plugin::{MIN_WIT_VERSION, WIT_VERSION};
 use serde_json::{Value, json};
 
 const LANGUAGES: [&str; 3] = ["rust", "python", "js"];
@@ -25,7 +25,7 @@ fn kept_component(version: &str, language: &str) -> Vec<u8> {
 #[test]
 fn components_of_every_released_version_score() {
     let versions = older_versions();
-    assert_eq!(versions.first().map(String::as_str), Some(OLDEST_WIT_VERSION));
+    assert_eq!(versions.first().map(String::as_str), Some(MIN_WIT_VERSION));
     let case = |prediction: &str, expected: Value| {
         json!({"inputs": {"prediction": prediction, "reference": "quick fox"}, "expected": expected})
             .to_string()
@@ -67,7 +67,7 @@ pub(crate) fn with_text(component: &[u8], text: &str, other: &str) -> Vec<u8> {
 #[test]
 fn components_of_later_versions_need_a_later_host() {
     let workspace = Workspace::new();
-    let supported = format!("this host supports gage:plugin {OLDEST_WIT_VERSION} to {WIT_VERSION}");
+    let supported = format!("this host supports gage:plugin {MIN_WIT_VERSION} to {WIT_VERSION}");
     for (item, version, expected) in [
         ("", "0.1.2", "it exports gage:plugin/metric of version 0.1.2"),
         ("", "0.2.0", "it exports gage:plugin/metric of version 0.2.0"),

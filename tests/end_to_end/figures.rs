@@ -204,6 +204,30 @@ fn unknown_aggregations_are_refused_before_the_run() {
 }
 
 #[test]
+fn attempts_beyond_the_repeats_are_refused() {
+    let workspace = workspace();
+    for (k, repeat, expected) in [
+        ("100", "  repeat: 10\n", Some("`k` is 100, but `repeat` of the task `rows` is 10")),
+        (
+            "[1, 100]",
+            "  repeat: 10\n",
+            Some("`repeat: 100` for the task or in `custom`, or leave 100 out of `k`"),
+        ),
+        ("2", "", Some("`k` is 2, but `repeat` of the task `rows` is 1")),
+        ("[1, 10]", "  repeat: 10\n", None),
+        ("1", "", None),
+    ] {
+        let metrics = format!(
+            "[{{metric_id: passes, implementation: exact_match, aggregation: {{pass_at_k: {{k: {k}}}}}}}]"
+        );
+        workspace.write("suite.yaml", suite(&constant_backend(&workspace, "1"), &metrics) + repeat);
+        let ended = workspace.run(&["validate", "suite.yaml"]);
+        let ended = ended.expect_code(if expected.is_some() { 2 } else { 0 });
+        assert!(ended.stderr.contains(expected.unwrap_or_default()), "k: {k}\n{}", ended.stderr);
+    }
+}
+
+#[test]
 fn timings_list_what_each_plugin_costs() {
     let server = Server::answering();
     let workspace = Workspace::new();

@@ -72,6 +72,123 @@ fn lm_eval_import_names_missing_files_and_work() {
     assert_eq!(work["notes"][0]["key"], "doc_to_text", "{work:#}");
 }
 
+/// A task with filters, and the figures of its run: the first of two answers is right.
+struct FilterCase {
+    filters: &'static str,
+    metrics: &'static str,
+    target: &'static str,
+    answer: &'static str,
+    /// Exit code of the import.
+    code: i32,
+    figures: &'static [(&'static str, f64)],
+}
+
+/// A case without filters, flags and notes.
+const PLAIN: FilterCase = FilterCase {
+    filters: "",
+    metrics: "{metric: exact_match}",
+    target: "Lima",
+    answer: "Lima",
+    code: 0,
+    figures: &[("exact_match", 0.5)],
+};
+
+const FILTER_CASES: &[FilterCase] = &[
+    PLAIN,
+    // A pattern and a letter.
+    FilterCase {
+        filters: "{name: strict, filter: [{function: regex, regex_pattern: '(?<=the answer is )(.*)(?=.)'}]}, \
+                  {name: flexible, filter: [{function: multi_choice_regex, regex_pattern: '(\\([A-Z]\\))'}]}",
+        target: "(A)",
+        answer: "So the answer is (A).",
+        figures: &[("flexible", 0.5), ("strict", 0.5)],
+        ..PLAIN
+    },
+    // A pattern and a filter that a person has to write.
+    FilterCase {
+        filters: "{name: strict, filter: [{function: regex, regex_pattern: 'is (\\w+)'}]}, \
+                  {name: own, filter: [{function: map, mapping_dict: {a: b}}]}",
+        answer: "It is Lima.",
+        code: 2,
+        figures: &[("own", 0.0), ("strict", 0.5)],
+        ..PLAIN
+    },
+    // Two patterns.
+    FilterCase {
+        filters: "{name: strict, filter: [{function: regex, regex_pattern: '#### (\\w+)'}]}, \
+                  {name: flexible, filter: [{function: regex, group_select: -1, regex_pattern: '(\\d)|(\\w+)'}]}",
+        answer: "So it is\n#### Lima",
+        figures: &[("flexible", 0.5), ("strict", 0.5)],
+        ..PLAIN
+    },
+    // A pattern in what another one finds.
+    FilterCase {
+        filters: "{filter: [{function: regex, regex_pattern: '^(.*?)(?=\\n|$)'}, {function: remove_whitespace}, \
+                  {function: regex, regex_pattern: 'is (\\w+)'}, {function: take_first}]}",
+        answer: "It is Lima.\nQuito is no answer.",
+        ..PLAIN
+    },
+    // A majority vote, with flags.
+    FilterCase {
+        filters: "{name: maj, filter: [{function: regex, regex_pattern: 'is ([0-9,]+)'}, {function: majority_vote}]}",
+        metrics: "{metric: exact_match, regexes_to_ignore: [',', '(?s).*#### ']}",
+        target: "so\n#### 1200",
+        answer: "The answer is 1,200",
+        code: 2,
+        ..PLAIN
+    },
+    FilterCase {
+        filters: "{filter: [{function: lowercase}, {function: regex, regex_pattern: 'answer is (\\w+)'}]}",
+        target: "lima",
+        answer: "The ANSWER is LIMA.",
+        ..PLAIN
+    },
+    FilterCase { filters: "{filter: [{function: remove_whitespace}]}", answer: " Lima ", ..PLAIN },
+    // Flags without a filter.
+    FilterCase {
+        metrics: "{metric: exact_match, ignore_case: true, ignore_punctuation: true, ignore_numbers: true, \
+                  regexes_to_ignore: ['(?s).*#### ']}",
+        target: "note #### Lima",
+        answer: "LIMA1!",
+        ..PLAIN
+    },
+    // A metric that cannot find the answer itself.
+    FilterCase {
+        filters: "{filter: [{function: regex, regex_pattern: 'answer is (.*)'}]}",
+        metrics: "{metric: exact_match}, {metric: f1}",
+        answer: "The answer is Lima",
+        figures: &[("exact_match", 0.5), ("f1", 0.5)],
+        ..PLAIN
+    },
+];
+
+#[test]
+fn right_answers_count_after_import_of_each_filter() {
+    let workspace = Workspace::new();
+    for (number, case) in FILTER_CASES.iter().enumerate() {
+        let (filters, run_id) = (case.filters, format!("r{number}"));
+        let base = BASE.replace("[{metric: exact_match}]", &format!("[{}]", case.metrics));
+        workspace.write("task.yaml", format!("{base}task: t\nfilter_list: [{filters}]\n"));
+        let row = |id: &str| json!({"id": id, "question": "Which?", "answer": case.target});
+        workspace.write("rows.jsonl", format!("{}\n{}\n", row("1"), row("2")));
+        let answer = |id: &str, answer: &str| json!({"id": id, "answer": answer});
+        workspace
+            .write("answers.jsonl", format!("{}\n{}\n", answer("1", case.answer), answer("2", "no idea")));
+        workspace
+            .run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"])
+            .expect_code(case.code);
+        let run = ["run", "new.yaml", "--answers", "answers.jsonl", "--run-id", run_id.as_str(), "--json"];
+        let report = workspace.run(&run).expect_code(0).stdout_json();
+        let expected = case.figures.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+        assert_eq!(
+            figures(&report),
+            expected.collect::<Vec<_>>(),
+            "{filters}\n{}",
+            workspace.read("new.yaml")
+        );
+    }
+}
+
 #[test]
 fn promptfoo_configuration_runs_after_import() {
     let server = Server::start(|_| completion("It is Lima."));
@@ -84,6 +201,10 @@ fn promptfoo_configuration_runs_after_import() {
          - {vars: {country: Peru}, assert: [{type: icontains, value: lima}]}\n\
          - {vars: {country: Chile}, assert: [{type: icontains, value: santiago}]}\n",
     );
+    let shown = workspace.run(&["import", "promptfoo", "promptfooconfig.yaml"]).expect_code(0).stderr;
+    let end = "note: promptfooconfig.rows.jsonl is written only with -o, beside the suite\n\
+               next: gage-host import promptfoo promptfooconfig.yaml -o suite.yaml\n";
+    assert!(shown.ends_with(end), "{shown}");
     workspace.run(&["import", "promptfoo", "promptfooconfig.yaml", "-o", "new.yaml"]).expect_code(0);
     assert_eq!(workspace.read("new.rows.jsonl").lines().count(), 2);
     let refused =
@@ -128,6 +249,12 @@ fn files_that_are_no_inspect_logs_are_refused() {
     for part in ["cannot read 'other.json'", "this is not a log of Inspect"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
+    let failed = json!({"id": 1, "input": "q", "target": "a", "error": {"message": "gone"}});
+    let log = json!({"version": 2, "status": "error", "eval": {"task": "t"}, "samples": [failed]});
+    workspace.write("failed.json", log.to_string());
+    let refused = workspace.run(&["import", "inspect", "failed.json", "-o", "out"]).expect_code(2);
+    let reason = "all 1 samples ended with an error in Inspect; there is nothing to compare";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
     let absent = workspace.run(&["import", "inspect", "absent.eval", "-o", "out"]).expect_code(2);
     assert!(absent.stderr.contains("cannot read 'absent.eval'"), "{}", absent.stderr);
     assert!(!workspace.path("out").exists());

@@ -56,6 +56,7 @@ mod plugins;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 mod program_file;
 mod prompt_checks;
+mod ready_suites;
 mod redacted_values;
 mod reference_pages;
 mod references;

@@ -175,12 +175,21 @@ fn pushed_package_has_the_layout_of_wasm_artifacts() {
     assert_eq!(layers[0]["mediaType"], "application/wasm");
     assert_eq!(layers[0]["size"], FIRST.len());
     assert_eq!(layers[0]["digest"], format!("sha256:{}", sha256(FIRST)));
+    assert_eq!(layers[0]["annotations"]["org.opencontainers.image.title"], "word-recall.wasm");
     assert!(pushed.stdout.contains(&sha256(FIRST)), "{}", pushed.stdout);
     // The same file gives the same manifest.
     let first = team.registry.digest_of(REPOSITORY, "0.1.0");
-    team.push("again", FIRST);
+    assert!(!pushed.stderr.contains("warning"), "{}", pushed.stderr);
+    let same = team.push("again", FIRST);
+    assert!(!same.stderr.contains("warning"), "{}", same.stderr);
     assert_eq!(team.registry.digest_of(REPOSITORY, "again"), first);
     assert_eq!(team.registry.tags(REPOSITORY), ["0.1.0", "again"]);
+    // Other bytes under an old tag.
+    let other = component_with_note("moved");
+    let moved = team.push("again", &other);
+    for text in [format!("component sha256:{}", sha256(FIRST)), format!("with sha256:{}", sha256(&other))] {
+        assert!(moved.stderr.contains(&text), "no `{text}` in: {}", moved.stderr);
+    }
 }
 
 #[test]
@@ -214,6 +223,13 @@ fn inspect_reads_a_package_of_the_registry() {
         assert!(inspected.stdout.contains(text), "no `{text}` in: {}", inspected.stdout);
     }
     team.assert_nothing_is_compiled();
+}
+
+#[test]
+fn file_that_cannot_be_written_is_named() {
+    let team = Team::with_first();
+    team.run(&["plugin", "pull", &team.reference("0.1.0"), "-o", "missing/pulled.wasm"])
+        .expect_error(&["cannot write missing/pulled.wasm: "]);
 }
 
 #[test]

@@ -284,7 +284,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         return Answer::error(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE").with_fault(None);
     };
     let query = parts.uri.query().unwrap_or_default().replace("%3A", ":");
-    let asked = Asked { method: &parts.method, query: &query, headers: &parts.headers, body };
+    let asked = RequestParts { method: &parts.method, query: &query, headers: &parts.headers, body };
     let answer = match shared.refusal(parts.uri.path(), &parts.headers) {
         Some(refusal) => refusal,
         None => shared.answer(parts.uri.path(), asked),
@@ -315,14 +315,14 @@ fn note(shared: &Shared, method: &Method, target: &str) -> Option<Fault> {
 }
 
 /// A request with its body.
-struct Asked<'r> {
+struct RequestParts<'r> {
     method: &'r Method,
     query: &'r str,
     headers: &'r HeaderMap,
     body: Bytes,
 }
 
-impl Asked<'_> {
+impl RequestParts<'_> {
     fn parameter(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find_map(|(key, value)| (key == name).then_some(value))
@@ -330,7 +330,7 @@ impl Asked<'_> {
 }
 
 /// Answers a request for a part of a repository.
-type Handler = fn(&mut Content, &str, &str, Asked<'_>) -> Answer;
+type Handler = fn(&mut Content, &str, &str, RequestParts<'_>) -> Answer;
 
 impl Shared {
     /// Returns the refusal of a request without the login, and the answer of the service of tokens.
@@ -354,7 +354,7 @@ impl Shared {
         (path == "/token").then(|| Answer::json(&json!({"token": TOKEN})))
     }
 
-    fn answer(&self, path: &str, asked: Asked<'_>) -> Answer {
+    fn answer(&self, path: &str, asked: RequestParts<'_>) -> Answer {
         let mut content = self.content.lock();
         let Some(path) = path.strip_prefix("/v2/").filter(|path| !path.is_empty()) else {
             return Answer::json(&json!({}));
@@ -396,7 +396,7 @@ impl Content {
     }
 
     /// Begins, continues or ends an upload.
-    fn upload(&mut self, repository: &str, id: &str, asked: Asked<'_>) -> Answer {
+    fn upload(&mut self, repository: &str, id: &str, asked: RequestParts<'_>) -> Answer {
         let id = match id.parse::<usize>() {
             Ok(id) if id < self.uploads.len() => id,
             _ => {
@@ -422,7 +422,7 @@ impl Content {
     }
 
     /// Stores or returns a manifest; `reference` is a tag or a digest.
-    fn manifest(&mut self, repository: &str, reference: &str, asked: Asked<'_>) -> Answer {
+    fn manifest(&mut self, repository: &str, reference: &str, asked: RequestParts<'_>) -> Answer {
         if asked.method == Method::PUT {
             let media_type = asked.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
             let media_type = media_type.unwrap_or_default().to_owned();
@@ -462,7 +462,7 @@ impl Content {
         self.tags.keys().filter(|(name, _)| name == repository).map(|(_, tag)| tag.clone()).collect()
     }
 
-    fn tag_list(&self, repository: &str, asked: &Asked<'_>) -> Answer {
+    fn tag_list(&self, repository: &str, asked: &RequestParts<'_>) -> Answer {
         let last = asked.parameter("last").unwrap_or_default();
         let count = asked.parameter("n").and_then(|count| count.parse().ok()).unwrap_or(usize::MAX);
         let tags: Vec<String> =
@@ -473,7 +473,7 @@ impl Content {
         }
     }
 
-    fn referrers(&mut self, repository: &str, subject: &str, _: Asked<'_>) -> Answer {
+    fn referrers(&mut self, repository: &str, subject: &str, _: RequestParts<'_>) -> Answer {
         if !self.has_referrers {
             return Answer::error(StatusCode::NOT_FOUND, "UNSUPPORTED");
         }

@@ -13,8 +13,12 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAExiolLt2PkYgKvfn4H2IQlury+l7a
 29IfgJU4ZfOtEUOqOKaoGvkF7Dxf5iqqbl9qzSbolBnQFcPRBv/a/7MfAQ==
 -----END PUBLIC KEY-----
 ";
+const OTHER_KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEILExaogfRCumN6SLUXgoAio7rmVvpo7MP8rK7c/FM9xX
+-----END PRIVATE KEY-----
+";
 const OTHER_PUB: &str = "-----BEGIN PUBLIC KEY-----
-MCowBQYDK2VwAyEAlyw310pa2B2/puQflrRqUVR1iRLQ8EsdwgbM9sHndgo=
+MCowBQYDK2VwAyEAm4aB4XVknALiiwYcvAEZjk1IcPGCL8EANpCH/wPP4AE=
 -----END PUBLIC KEY-----
 ";
 
@@ -27,6 +31,7 @@ fn workspace() -> Workspace {
     for (file, text) in [
         ("team.key", TEAM_KEY),
         ("team.pub", TEAM_PUB),
+        ("other.key", OTHER_KEY),
         ("other.pub", OTHER_PUB),
         ("strict/team.pub", TEAM_PUB),
         ("strict/policy.yaml", "trust:\n  files: {keys: [team.pub], require: signature}\n"),
@@ -65,6 +70,31 @@ fn a_signed_file_is_verified_by_the_right_key() {
     let changed = [gage_test_guests::BARE_WORD_RECALL, b"\0\x02\x01a"].concat();
     workspace.write("recall.wasm", changed);
     verify(&["team.pub"]).expect_code(3);
+}
+
+#[test]
+fn signature_that_is_needed_is_not_replaced() {
+    const BUNDLE: &str = "recall.wasm.sigstore.json";
+    let workspace = workspace();
+    let sign = |key: &str| workspace.run(&["plugin", "sign", "--key", key, "recall.wasm"]);
+    sign("team.key").expect_code(0);
+    sign("team.key").expect_code(0);
+    let of_team = workspace.read(BUNDLE);
+    for (found, expected) in [
+        (of_team.as_str(), "is a signature of this component that this key did not make"),
+        ("{}", "is not a signature that can be read here"),
+    ] {
+        workspace.write(BUNDLE, found);
+        let refused = sign("other.key").expect_code(2);
+        assert!(refused.stderr.contains(&format!("error: {BUNDLE} {expected}")), "{}", refused.stderr);
+        assert!(refused.stderr.contains("move that one away first"), "{}", refused.stderr);
+        assert_eq!(workspace.read(BUNDLE), found);
+    }
+    // A signature of other bytes is of no use.
+    workspace.write(BUNDLE, &of_team);
+    workspace.write("recall.wasm", [gage_test_guests::BARE_WORD_RECALL, b"\0\x02\x01a"].concat());
+    sign("other.key").expect_code(0);
+    workspace.run(&["plugin", "verify", "--key", "other.pub", "recall.wasm"]).expect_code(0);
 }
 
 #[test]
@@ -107,7 +137,34 @@ fn inspect_shows_signers_and_runs_nothing_that_is_refused() {
         assert!(signed.contains(part), "{part}: {signed}");
     }
     let unknown = inspect("other").stdout;
-    assert!(unknown.contains("signature   signed by a key that no policy names"), "{unknown}");
+    let none = "signature   1 signature, none by a key of the policy";
+    assert!(unknown.contains(none), "{unknown}");
+    // Nothing is known about a bundle that cannot be read.
+    workspace.write("recall.wasm.sigstore.json", "{\"a\": 1}");
+    assert!(inspect("other").stdout.contains(none));
+}
+
+#[test]
+fn commands_that_describe_files_apply_the_policy() {
+    let workspace = workspace();
+    let commands = [&["plugin", "diff", "recall.wasm", "recall.wasm"][..], &["metrics", "./recall.wasm"]];
+    for command in commands {
+        let refused = run_with_policy(&workspace, "strict", command).expect_code(3);
+        let expected = "error: the plugin ";
+        assert!(refused.stderr.starts_with(expected), "{command:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("recall.wasm is not trusted"), "{command:?}: {}", refused.stderr);
+        assert!(!refused.stderr.contains("plugin pull"), "{command:?}: {}", refused.stderr);
+    }
+    workspace.run(&["plugin", "sign", "--key", "team.key", "recall.wasm"]).expect_code(0);
+    for command in commands {
+        run_with_policy(&workspace, "strict", command).expect_code(0);
+    }
+    // Authors test their own components, which need no signature.
+    workspace.write("other.wasm", gage_test_guests::BARE_WORD_RECALL);
+    run_with_policy(&workspace, "strict", &["plugin", "bench", "other.wasm", "--seconds", "0.01"])
+        .expect_code(0);
+    // A built-in component is no file.
+    run_with_policy(&workspace, "strict", &["plugin", "diff", "text", "text"]).expect_code(0);
 }
 
 #[test]
@@ -129,7 +186,10 @@ fn commands_for_packages_refuse_what_they_cannot_do() {
         (&["sign", "--key", "broken.key", "recall.wasm"], "cannot use the key broken.key: "),
         (&["sign", "--key", "team.pub", "recall.wasm"], "cannot use the key team.pub: it is a public key"),
         (&["sign", "--key", "team.key", "text"], "there is no file text"),
-        (&["sign", "--key", "team.key", "blocked.wasm"], "cannot write blocked.wasm.sigstore.json: "),
+        (
+            &["sign", "--key", "team.key", "blocked.wasm"],
+            "cannot read the signature blocked.wasm.sigstore.json: ",
+        ),
         (&["verify", "--key", "team.pub", "blocked.wasm"], "blocked.wasm.sigstore.json: "),
         (&["verify", "--key", "missing.pub", "recall.wasm"], "cannot read the key missing.pub"),
         (&["verify", "--key", "team.key", "recall.wasm"], "cannot use the key team.key: it is a private key"),

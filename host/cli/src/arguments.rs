@@ -37,6 +37,7 @@ pub(crate) use demo::DemoArguments;
 pub(crate) use export::ExportArguments;
 use gage_core::{Outcome, Shard};
 use gage_storage::{ObjectUrl, StorageError};
+use gage_suite::ReadySuite;
 pub(crate) use import::{ImportCommand, ImportInspectArguments, ImportSuiteArguments};
 pub(crate) use judge::{CalibrateArguments, JudgeCommand};
 pub(crate) use launch::{LaunchArguments, LaunchCommand, LaunchStorage};
@@ -88,12 +89,13 @@ Exit codes:
        what the run recorded (verify), an input from the start of the run, the compared runs in
        more than the model, the shards of a run from each other (merge), or the SDK in a project
        from this version (plugin upgrade --check), or the plugins of a suite from the newest ones
-       (plugin outdated); or the policy does not trust a plugin
+       (plugin outdated), or a package from its digest; or the policy does not trust a plugin
   4    incomplete: coverage below min_coverage, a metric without a figure, more invalid rows than
        max_invalid, a used-up budget, a failed sample with fail_fast, repeated crashes of a model,
        or shards of a run that are not complete (merge)
   5    retry later: a server answered nothing for outage_limit, or asks for too long a wait;
-       continue with --resume. With --shard also: another process writes to the shard
+       continue with --resume. A registry of plugins cannot be reached, is too slow, or answers
+       429 or 5xx; repeat the command. With --shard also: another process writes to the shard
   10   regression: the run is worse than its baseline
   11   inconclusive: too few samples to decide
   130  interrupted; continue with --resume";
@@ -194,17 +196,26 @@ pub(crate) fn default_suite() -> Option<&'static Path> {
     Some(Path::new(DEFAULT_SUITE)).filter(|path| path.is_file())
 }
 
+/// Returns whether a word names a suite: a file, or the name of a ready suite.
+pub(crate) fn is_suite(word: &Path) -> bool {
+    word.is_file() || word.to_str().is_some_and(|name| ReadySuite::named(name).is_some())
+}
+
 /// The suite, and changes to it.
 #[derive(Args, Debug)]
 pub(crate) struct ConfigArguments {
-    /// The suite, a YAML file of the kind PipelineConfig or RunConfig; by default suite.yaml, if the
-    /// working folder has it.
+    /// The suite: a YAML file of the kind PipelineConfig or RunConfig, or the name of a ready suite, such as
+    /// gsm8k; by default suite.yaml, if the working folder has it.
     #[arg(value_name = "CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
     /// The suite, as an option.
     #[arg(long = "config", value_name = "CONFIG", conflicts_with = "config", hide = true)]
     pub(crate) config_option: Option<PathBuf>,
+
+    /// The file of the ready suite that the command line names. It is written before the suite is read.
+    #[arg(skip)]
+    pub(crate) ready_file: Option<PathBuf>,
 
     /// Replace a value of the suite; may be given several times. A segment of the key below a
     /// list is an index or an id: tasks.0.max_samples=5, backends.tiny.config.slots=1.
@@ -240,12 +251,18 @@ impl ConfigArguments {
         self.config.as_deref().or(self.config_option.as_deref())
     }
 
-    /// The suite's path. Empty if none is given and there is no default.
+    /// The suite as the user names it: a path, or the name of a ready suite. Empty if none is given and there is no
+    /// default.
     pub(crate) fn path(&self) -> PathBuf {
         match self.given() {
             Some(path) => path.to_owned(),
             None => default_suite().map(Path::to_owned).unwrap_or_default(),
         }
+    }
+
+    /// The file that the suite is read from.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.ready_file.clone().unwrap_or_else(|| self.path())
     }
 
     /// Returns the overrides of the suite, with those of the model, the answers and the prompt.
@@ -293,8 +310,14 @@ pub(crate) struct RunArguments {
     #[arg(skip)]
     pub(crate) is_concurrency_given: bool,
 
-    /// Maximum number of samples of each task.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
+    /// Maximum number of samples of each task: those of the first rows.
+    #[arg(
+        long,
+        visible_alias = "limit",
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = positive_count
+    )]
     pub(crate) max_samples: Option<u64>,
 
     /// Number of scoring threads; by default one for each core.
@@ -374,7 +397,8 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) frozen: bool,
 
-    /// The lock file; by default the suite's file with .gage.lock instead of .yaml. Needs --locked or --frozen.
+    /// The lock file; by default the suite's file with .gage.lock instead of .yaml, and NAME.gage.lock in the working
+    /// folder for a ready suite. Needs --locked or --frozen.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 

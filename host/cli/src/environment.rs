@@ -128,7 +128,7 @@ pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
     let has_default = default_suite().is_some();
     let with_suite = |command: Command| match command.get_name() {
         "run" => help::with_usual_options(requiring_suite(command, &["resume"], has_default)),
-        "eval" => help::with_usual_options(requiring_suite(as_eval(command), &[], false)),
+        "eval" => help::with_usual_options(as_eval(command)),
         "lock" => requiring_suite(command, &["update"], has_default),
         "validate" | "plan" => requiring_suite(command, &[], has_default),
         "launch" => command.mut_subcommands(|engine| requiring_suite(engine, &[], has_default)),
@@ -219,8 +219,12 @@ pub(crate) fn name_variables(problems: &mut Problems) {
         given.any(|text| text.trim_start_matches("--set=").starts_with(&begin))
     };
     problems.sources.rename(|name| {
-        let key = name.strip_prefix("--set ")?;
-        variable_of(key, &variable).filter(|_| !is_set_by_flag(key)).map(str::to_owned)
+        let key = name.strip_prefix("--set ").filter(|key| !is_set_by_flag(key))?;
+        match key {
+            // These options set a value of the suite, too.
+            "model" | "prompt" | "answers" => Some(format!("--{key}")),
+            _ => variable_of(key, &variable).map(str::to_owned),
+        }
     });
 }
 

@@ -1,5 +1,7 @@
 //! Exit codes of the program, which are stable.
 
+use gage_runner::ErrorCategory;
+
 /// Outcome of a command. As an error, it ends a command whose message was already printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
@@ -11,11 +13,11 @@ pub(crate) enum ExitCode {
     Configuration = 2,
     /// Something differs from the lock or the record, an input changed during the run, the compared runs do not
     /// have the same definition, the SDK in a project is not that of this version, a suite does not use the newest
-    /// plugins, or the policy does not trust a plugin.
+    /// plugins, a package differs from its digest, or the policy does not trust a plugin.
     LockMismatch = 3,
     /// Fewer samples were scored than the suite requires.
     Incomplete = 4,
-    /// A server is lost, and the run can be resumed when it is back.
+    /// A server or a registry is away or busy: the run can be resumed, or the command repeated, when it is back.
     RetryLater = 5,
     /// A run is worse than its baseline.
     Regression = 10,
@@ -42,6 +44,18 @@ impl ExitCode {
             ExitCode::Configuration => 6,
             ExitCode::Internal => 7,
             ExitCode::Interrupted => 8,
+        }
+    }
+}
+
+impl From<ErrorCategory> for ExitCode {
+    fn from(category: ErrorCategory) -> ExitCode {
+        match category {
+            ErrorCategory::LockMismatch => ExitCode::LockMismatch,
+            ErrorCategory::Incomplete => ExitCode::Incomplete,
+            ErrorCategory::RetryLater => ExitCode::RetryLater,
+            ErrorCategory::Internal => ExitCode::Internal,
+            _ => ExitCode::Configuration,
         }
     }
 }

@@ -113,6 +113,12 @@ impl<'n> MappingReader<'n> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
+    /// Returns the span of a key that is written without a value.
+    pub(crate) fn key_without_value(&self, key: &str) -> Option<Span> {
+        let written = self.entries.iter().find(|entry| entry.key == key && entry.node.is_null());
+        written.map(|entry| entry.key_span)
+    }
+
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
         self.entry(key).map(|entry| &entry.node)
     }

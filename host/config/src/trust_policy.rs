@@ -20,6 +20,9 @@ use strum::{IntoStaticStr, VariantArray};
 const FILES: &str = "files";
 /// Maximum number of keys of an entry.
 const MAX_KEYS: usize = 64;
+/// Help for a key of an entry that has no value.
+const HELP_FOR_EMPTY: &str = "list the files of public keys: `keys: [team.pub]`; if every component may score, write only \
+                              `require: nothing`";
 
 /// Which plugins may score. A registry that no rule names is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,7 +80,14 @@ impl TrustPolicy {
         folder: &Path,
         problems: &mut Problems,
     ) -> Option<TrustPolicy> {
-        let entries = table.free_map("trust", problems)?.as_map().unwrap_or_default();
+        let Some(node) = table.free_map("trust", problems) else {
+            if let Some(span) = table.key_without_value("trust") {
+                let help = "write `trust: {}` to refuse every registry, or remove the key so that every plugin may score";
+                problems.error(span, "trust", "`trust` has no value").help(help);
+            }
+            return None;
+        };
+        let entries = node.as_map().unwrap_or_default();
         let rules = entries.iter().filter_map(|entry| TrustRule::read(entry, folder, problems)).collect();
         Some(TrustPolicy { rules })
     }
@@ -96,8 +106,20 @@ impl TrustRule {
             return None;
         };
         let mut table = MappingReader::open(&entry.node, path, problems)?;
-        let keys = table.texts("keys", problems).unwrap_or_default();
+        let listed = table.texts("keys", problems);
         let given = table.variant("require", problems);
+        // An empty value would allow every component.
+        for key in ["keys", "require"] {
+            if let Some(span) = table.key_without_value(key) {
+                let message = format!("`{key}` has no value");
+                problems.error(span, &table.path_of(key), message).help(HELP_FOR_EMPTY);
+            }
+        }
+        let is_empty_list = listed.as_ref().is_some_and(Vec::is_empty);
+        if is_empty_list {
+            table.error("keys", "`keys` is empty", problems).help(HELP_FOR_EMPTY);
+        }
+        let keys = listed.unwrap_or_default();
         if keys.len() > MAX_KEYS {
             let message = format!("`keys` has {} entries; at most {MAX_KEYS} are allowed", keys.len());
             table.error("keys", message, problems);
@@ -105,7 +127,7 @@ impl TrustRule {
         // A user who lists keys expects that they are needed.
         let default = if keys.is_empty() { TrustRequirement::Nothing } else { TrustRequirement::Signature };
         let requirement = given.unwrap_or(default);
-        if requirement == TrustRequirement::Signature && keys.is_empty() {
+        if requirement == TrustRequirement::Signature && keys.is_empty() && !is_empty_list {
             let message = "`require: signature` needs `keys`";
             table
                 .error("require", message, problems)

@@ -40,6 +40,11 @@ impl OciReference {
         &self.repository
     }
 
+    /// Returns the last segment of the repository: `word-recall`.
+    pub fn last_segment(&self) -> &str {
+        self.repository.rsplit('/').next().unwrap_or_default()
+    }
+
     /// Returns the tag.
     pub fn tag(&self) -> Option<&str> {
         self.tag.as_deref()

@@ -5,6 +5,7 @@
 mod counts;
 mod plugins;
 mod shards;
+mod slice_coverage;
 mod tokens;
 
 use crate::concurrency_limit::ConcurrencyLimit;
@@ -24,6 +25,7 @@ use tokens::{BYTES_PER_TOKEN, Tokens};
 pub use counts::ClusterCounts;
 pub use plugins::PluginEstimate;
 pub use shards::{ShardEstimate, ShardedEstimate};
+pub use slice_coverage::SliceCoverage;
 pub use tokens::TokensBy;
 
 /// Number of rows whose prompts are measured.

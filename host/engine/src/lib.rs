@@ -38,7 +38,7 @@ mod session;
 pub use concurrency_limit::{ConcurrencyLimit, LimitedRequests};
 pub use estimate::{
     ClusterCounts, Estimate, EstimateOptions, PluginEstimate, Range, RequestEstimate, ShardEstimate,
-    ShardedEstimate, TaskEstimate, TokensBy,
+    ShardedEstimate, SliceCoverage, TaskEstimate, TokensBy,
 };
 pub use identity::{
     SCORING_VERSION, facts_before_run, has_variable, identity, identity_without_models, name_variables,

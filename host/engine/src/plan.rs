@@ -32,7 +32,7 @@ use gage_core::{ModelOutput, Object, OptionDisplay, Outcome, Root, SamplingParam
 use gage_plugin::{Aggregator, Input, Metric, Registry, RegistryError};
 use gage_record::{ErrorNote, Manifest, Stage};
 use gage_template::PromptRenderer;
-use metric::plan_metric;
+use metric::{check_attempts, plan_metric};
 use plugin_use::report_registry;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -371,6 +371,7 @@ fn plan_task(
     }
     if let Some(scoring) = &scoring {
         check_required_inputs(config, task, scoring, problems);
+        check_attempts(task, &scoring.metrics, problems);
     }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is checked once.
@@ -484,9 +485,6 @@ fn for_task(dataset: Arc<PlannedDataset>, task: &TaskSpec, keeps_row: bool) -> A
 fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut Problems) {
     for plugin in &config.plugins {
         if let Err(error) = registry.add(plugin) {
-            if plugin.is_reported && matches!(error, RegistryError::NotFetched { .. }) {
-                continue;
-            }
             let (span, key) = match &error {
                 RegistryError::Digest { .. } => (plugin.spans.sha256, "sha256"),
                 RegistryError::IdTaken { .. } => (plugin.spans.entry, "id"),

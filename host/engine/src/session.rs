@@ -49,6 +49,10 @@ impl Session {
                 }
                 Err(errors) => {
                     for error in errors {
+                        // A missing key was a warning before, because a replay needs none.
+                        for key in ["api_key_env", "api_key_file"] {
+                            problems.remove_warnings(key, error.span);
+                        }
                         problems.error(error.span, "backends", error.message).help = error.help;
                     }
                 }

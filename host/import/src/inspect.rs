@@ -61,7 +61,7 @@ struct WholeLog {
 /// [`SUITE`], [`ROWS`] and [`ANSWERS`]; its suite is [`RECORDED_SUITE`].
 ///
 /// # Errors
-/// If the log cannot be read, is not a log of Inspect, or exceeds a limit.
+/// If the log cannot be read, is not a log of Inspect, exceeds a limit, or has no answer.
 pub fn import_inspect(name: &str, mut log: impl Read + Seek) -> Result<Import, InspectLogError> {
     let mut start = Vec::new();
     log.by_ref().take(ZIP_START.len() as u64).read_to_end(&mut start)?;
@@ -71,6 +71,9 @@ pub fn import_inspect(name: &str, mut log: impl Read + Seek) -> Result<Import, I
         if start == ZIP_START { read_archive(log, &mut converted)? } else { read_json(log, &mut converted)? };
     if converted.is_empty() {
         return Err(InspectLogError::NoSamples);
+    }
+    if converted.errors == converted.len() {
+        return Err(InspectLogError::OnlyErrors { samples: converted.len() });
     }
     let mut notes = Notes::default();
     Ok(suite::write(name, &head, converted, &mut notes))

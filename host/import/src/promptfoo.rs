@@ -6,6 +6,7 @@ mod prompts;
 mod providers;
 mod suite;
 mod tests;
+mod variables;
 
 use crate::convert::Import;
 use crate::note::Notes;

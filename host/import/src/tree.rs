@@ -37,6 +37,19 @@ pub(crate) struct Entry {
 }
 
 impl Tree {
+    /// Returns the value as JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Tree::Scalar(value) => value.clone(),
+            Tree::Variable(text) => Value::from(text.clone()),
+            Tree::List(items) => items.iter().map(Tree::to_json).collect(),
+            Tree::Map(mapping) => {
+                let members = mapping.entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
+                Value::Object(members.collect())
+            }
+        }
+    }
+
     /// Converts a parsed document.
     pub(crate) fn of(node: &Node) -> Tree {
         match &node.value {

@@ -92,14 +92,52 @@ fn values_of_scorers_become_numbers() {
     }
 }
 
+/// Returns a log with some samples and the scorer `choice`, in JSON.
+fn log_of(samples: &[Value]) -> Cursor<Vec<u8>> {
+    let eval = json!({"task": "t", "scorers": [{"name": "choice"}]});
+    let log = json!({"version": 2, "status": "success", "eval": eval, "samples": samples});
+    Cursor::new(log.to_string().into_bytes())
+}
+
 #[test]
 fn samples_with_errors_have_no_answer() {
-    let sample = json!({"id": "x", "input": "q", "target": "", "error": {"message": "gone"}, "scores": {}});
-    let import = import_inspect("l.json", Cursor::new(log_with(&sample))).expect("a log");
-    assert_eq!((lines_of(&import, ROWS).len(), lines_of(&import, ANSWERS).len()), (1, 0));
-    let message = "1 of 1 samples ended with an error in Inspect; they have no answer and no score";
+    let failed = json!({"id": "x", "input": "q", "target": "", "error": {"message": "gone"}, "scores": {}});
+    let scored = json!({"id": "y", "input": "q", "target": "a", "scores": {"choice": {"value": "C"}}});
+    let import = import_inspect("l.json", log_of(&[failed.clone(), scored])).expect("a log");
+    assert_eq!((lines_of(&import, ROWS).len(), lines_of(&import, ANSWERS).len()), (2, 1));
+    let message = "1 of 2 samples ended with an error in Inspect; they have no answer and no score";
     let note = import.notes.iter().find(|note| note.message == message).expect("a note");
     assert_eq!(note.severity, NoteSeverity::Dropped);
+    let error = import_inspect("l.json", log_of(&[failed.clone(), failed])).expect_err("no answer");
+    let message = "all 2 samples ended with an error in Inspect; there is nothing to compare";
+    assert!(error.recorded("suites").starts_with(message), "{error}");
+}
+
+#[test]
+fn a_log_without_scores_has_no_metrics() {
+    let sample = json!({"id": "x", "input": "q", "target": "a", "output": {"completion": "a"}});
+    let import = import_inspect("l.json", log_of(&[sample])).expect("a log");
+    for suite in [import.suite.as_str(), text_of(&import, SUITE)] {
+        assert!(!suite.contains("metrics:") && !suite.contains("auto_eval"), "{suite}");
+    }
+}
+
+#[test]
+fn samples_with_several_right_options_need_work() {
+    for (target, severity, implementation) in [
+        (json!("B"), NoteSeverity::Changed, "implementation: multi_choice_accuracy"),
+        (json!(["B", "C"]), NoteSeverity::NeedsWork, "implementation: \"./choice/choice.wasm\""),
+    ] {
+        let sample = json!({
+            "id": "x", "input": "q", "target": target, "choices": ["one", "two", "three"],
+            "output": {"completion": "ANSWER: B"}, "scores": {"choice": {"value": "I"}},
+        });
+        let import = import_inspect("l.json", log_of(&[sample])).expect("a log");
+        let note = import.notes.iter().find(|note| note.key == "eval.scorers.choice").expect("a note");
+        assert_eq!(note.severity, severity, "{target}");
+        let suite = text_of(&import, SUITE);
+        assert!(suite.contains(implementation), "{target}\n{suite}");
+    }
 }
 
 #[test]

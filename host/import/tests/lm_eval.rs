@@ -207,9 +207,91 @@ fn examples_of_a_split_come_from_its_files() {
 }
 
 #[test]
+fn files_of_the_hub_are_read_from_it() {
+    const HEAD: &str = "task: t\ndataset_path: json\ntest_split: test\noutput_type: generate_until\n\
+                        doc_to_text: question\ndoc_to_target: answer\n";
+    const FILE: &str = "hf://datasets/owner/name@v1/data/test.jsonl";
+    for (keys, expected, work) in [
+        (
+            format!("dataset_kwargs: {{data_files: {{test: '{FILE}'}}}}"),
+            "loader: hf_hub\n    params:\n      hub_id: owner/name\n      revision: v1\n      \
+             data_files: data/test.jsonl\n",
+            &[][..],
+        ),
+        (
+            format!("dataset_kwargs: {{data_files: {{test: '{FILE}'}}, field: rows}}"),
+            "# TODO: the rows are in a field of the files, which a dataset of the hub cannot have",
+            &["dataset_kwargs.field"],
+        ),
+        (
+            format!("dataset_kwargs: {{data_files: {{test: ['{FILE}', other.jsonl]}}}}"),
+            "# TODO: the files are not all in one dataset of the hub",
+            &["dataset_kwargs.data_files"],
+        ),
+        (
+            format!(
+                "dataset_kwargs: {{data_files: {{test: '{FILE}'}}}}\nfewshot_split: train\nnum_fewshot: 2"
+            ),
+            "# TODO: examples come from a split of the hub, which `data_files` does not name",
+            &["dataset_kwargs.data_files"],
+        ),
+    ] {
+        let import = import_text(&format!("{HEAD}{keys}\n"));
+        assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
+        assert_work(&keys, &import, work);
+    }
+}
+
+#[test]
+fn filters_become_extractors_or_patterns_of_metrics() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\noutput_type: generate_until\n\
+                        doc_to_text: '{{q}}'\ndoc_to_target: a\n";
+    const LETTER: &str = "{function: multi_choice_regex}";
+    const PATTERN: &str = "{function: regex, regex_pattern: (.)(.)}";
+    for (filters, metrics, expected, extracts, work) in [
+        (PATTERN.to_owned(), "exact_match", "pattern: \"(.)(.)\"\n", false, &[][..]),
+        (PATTERN.to_owned(), "f1", "# TODO: lm-eval takes the first group", true, &["filter_list[0]"]),
+        (format!("{{function: lowercase}}, {PATTERN}"), "exact_match", "pattern: \"(?i)(.)(.)\"", false, &[]),
+        (LETTER.to_owned(), "exact_match", "ignore_punctuation: true", true, &[]),
+        (
+            format!("{{function: regex, regex_pattern: (.)}}, {LETTER}"),
+            "exact_match",
+            "# TODO: the filters find the answer one after another; here the first extractor",
+            true,
+            &["filter_list[0]"],
+        ),
+        (
+            "{function: regex, regex_pattern: (.), fallback: none, group_select: 1}".to_owned(),
+            "exact_match",
+            "# `fallback: none` has no effect: an answer in which the pattern finds nothing is wrong",
+            false,
+            &["filter_list[0]"],
+        ),
+        (
+            "{function: take_first}".to_owned(),
+            "exact_match, ignore_numbers: true",
+            "# `extracted_match` ignores white space around the answer, which lm-eval compares",
+            false,
+            &[],
+        ),
+    ] {
+        let keys = format!("filter_list: [{{filter: [{filters}]}}]\nmetric_list: [{{metric: {metrics}}}]\n");
+        let import = import_text(&format!("{HEAD}{keys}"));
+        assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
+        assert_eq!(import.suite.contains("step: extract"), extracts, "{keys}\n{}", import.suite);
+        assert_work(&keys, &import, work);
+        assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
+    }
+}
+
+#[test]
 fn files_that_are_no_tasks_are_refused() {
     for (text, message) in [
         ("- a\n", "a task is a mapping; this is a list"),
+        (
+            "colour: red\n",
+            "this mapping is no task: it has none of `task`, `group`, `include` and `dataset_path`",
+        ),
         ("include: gone.yaml\n", "cannot read the included file `gone.yaml`"),
         ("include: /etc/passwd\n", "the path is absolute; write it relative to the file"),
     ] {

@@ -184,6 +184,64 @@ fn the_question_is_the_field_that_is_named_so() {
 }
 
 #[test]
+fn variables_are_read_as_in_promptfoo() {
+    let chat = CONFIGURATIONS.read("chat.json").expect("a file");
+    for (vars, expected) in [
+        ("{a: 'hello {{name}}', name: Bob}", "hello Bob"),
+        ("{a: \"fr\\n\"}", "fr"),
+        ("{a: 'file://chat.json'}", chat.trim()),
+    ] {
+        let text = format!(
+            "prompts: ['{{{{a}}}}']\ntests: [{{vars: {vars}, assert: [{{type: equals, value: '{{{{a}}}}'}}]}}]\n"
+        );
+        let import = import_text("a.yaml", &text);
+        let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
+        let expected = serde_json::Value::from(expected);
+        assert_eq!((&row["a"], &row["expected"]["equals"]), (&expected, &expected), "{vars}");
+        assert_work(vars, &import, &[]);
+    }
+    let text = "prompts: ['{{a}}']\ntests:\n- vars: {a: 'hello {{name}}', name: Bob}\n  \
+                assert: [{type: starts-with, value: '{{a}}'}]\n";
+    let suite = import_text("a.yaml", text).suite;
+    assert!(suite.contains(r#"pattern: "\\Ahello Bob""#), "{suite}");
+}
+
+#[test]
+fn values_that_are_no_texts_need_work() {
+    for (test, key, expected) in [
+        (
+            "{vars: {q: a}, assert: [{type: equals, value: {a: 1}}]}",
+            "assert.equals",
+            "# TODO: `equals` compares a list or a mapping, which has no counterpart",
+        ),
+        (
+            "{vars: {q: a}, assert: [{type: contains-any, value: [a, [b]]}]}",
+            "assert.contains-any",
+            "# TODO: `contains-any` compares a list or a mapping, which has no counterpart",
+        ),
+        (
+            "{vars: {q: {a: 1}}, assert: [{type: contains, value: '{{q}}'}]}",
+            "tests.vars",
+            "# TODO: `q` is a list or a mapping, and cannot be part of a text",
+        ),
+        (
+            "{vars: {q: 'file://make.py'}}",
+            "tests.vars",
+            "# TODO: cannot read `make.py` of the variable `q`: promptfoo does not send its text",
+        ),
+        (
+            format!("{{vars: {{q: '{{{{a}}}}', a: '{{{{b}}}}', b: {}}}}}", "x".repeat(1 << 20)).as_str(),
+            "tests.vars",
+            "# TODO: variables add more than 1024 KiB to variables of a test",
+        ),
+    ] {
+        let import = import_text("a.yaml", &format!("prompts: ['{{{{q}}}}']\ntests: [{test}]\n"));
+        assert!(import.suite.contains(expected), "{test}\n{expected}\n{}", import.suite);
+        assert_work(test, &import, &[key]);
+    }
+}
+
+#[test]
 fn providers_become_models() {
     for (provider, expected) in [
         ("openai:gpt-4.1", "model: \"openai:gpt-4.1\""),

@@ -1,9 +1,9 @@
 //! Authorizations: a password, or a token from the server that a registry names.
 
 use crate::challenge::Challenge;
-use crate::connection::{Connection, Request};
+use crate::connection::{Connection, Request, TRY_LATER, is_unavailable};
 use crate::credentials::Credentials;
-use crate::target::{Target, shown};
+use crate::target::{Target, is_loopback, shown};
 use crate::{OciError, OciErrorKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use gage_secrets::SecretString;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
-use url::{Host, Url, form_urlencoded};
+use url::{Url, form_urlencoded};
 
 /// Maximum size of the answer of a server of tokens.
 const MAX_TOKEN_BYTES: usize = 64 << 10;
@@ -82,6 +82,9 @@ impl Connection {
             let reason = format!("{} gives no token ({status})", shown(&request.url));
             let registry = target.reference.registry();
             return Err(match status.is_client_error() {
+                _ if is_unavailable(status) => {
+                    target.error(OciErrorKind::Unavailable, reason).with_help(TRY_LATER)
+                }
                 true => target.error(OciErrorKind::Unauthorized, reason).with_help(self.login_help(registry)),
                 false => target.error(OciErrorKind::Refused, reason),
             });
@@ -112,15 +115,6 @@ fn check_realm(target: &Target<'_>, realm: &str) -> Result<Url, OciError> {
             format!("the registry names '{shown}' as its server of tokens, and only https is allowed");
         target.error(OciErrorKind::Refused, reason)
     })
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 fn with_query(mut url: Url, fields: &[(&str, &str)]) -> Url {

@@ -3,18 +3,19 @@
 
 use crate::credentials::DockerCredentials;
 use crate::settings::OciSettings;
-use crate::target::{Target, shown};
+use crate::target::{Target, is_direct, shown};
 use crate::{OciError, OciErrorKind};
 use bytes::Bytes;
 use gage_core::{printable_line, shortened};
 use parking_lot::Mutex;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    RETRY_AFTER,
 };
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{ClientBuilder, Method, Response, StatusCode};
 use std::collections::HashMap;
 use std::time::Duration;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use url::Url;
 
 const MAX_REDIRECTS: usize = 5;
@@ -24,8 +25,15 @@ const MAX_ERROR_BYTES: usize = 64 << 10;
 
 const MAX_ERROR_CHARS: usize = 300;
 
-/// A registry that sends or takes fewer bytes per second is not waited for.
-const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
+/// A registry that sends or takes fewer bytes per second on average is not waited for. With
+/// [`OciSettings::slow_start`], the largest component, 64 MiB, takes at most 18 minutes.
+const MIN_BYTES_PER_SECOND: u64 = 64 << 10;
+
+/// Number of times that a request is sent again to a busy registry.
+const MAX_RETRIES: usize = 2;
+
+/// A registry that asks for a longer wait is not asked again.
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(10);
 
 /// A request, which may be sent more than once.
 pub(crate) struct Request {
@@ -63,7 +71,10 @@ impl Request {
 
 /// Connections to registries, and the authorizations that they gave.
 pub(crate) struct Connection {
-    http: reqwest::Client,
+    /// Client that uses the proxy of the environment, if there is one.
+    proxied: reqwest::Client,
+    /// Client that uses no proxy.
+    direct: reqwest::Client,
     pub(crate) settings: OciSettings,
     pub(crate) credentials: DockerCredentials,
     /// Authorizations by registry and scope.
@@ -74,21 +85,13 @@ impl Connection {
     pub(crate) fn new(settings: OciSettings) -> Result<Connection, OciError> {
         // Fails only if a provider is already installed, which works just as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .connect_timeout(settings.connect)
-            // Redirects are followed below, which controls the hosts that see credentials.
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| {
-                OciError::new(OciErrorKind::Unreachable, format!("HTTP client: {}", describe(error)))
-            })?;
+        let proxied = build(ClientBuilder::new(), &settings)?;
+        let direct = build(ClientBuilder::new().no_proxy(), &settings)?;
         let credentials = match &settings.docker_config {
             Some(path) => DockerCredentials::read(path)?,
             None => DockerCredentials::default(),
         };
-        Ok(Connection { http, settings, credentials, granted: Mutex::default() })
+        Ok(Connection { proxied, direct, settings, credentials, granted: Mutex::default() })
     }
 
     /// Sends a request to a registry, and authorizes it when the registry asks for that. The answer has one
@@ -125,7 +128,7 @@ impl Connection {
         let mut url = request.url.clone();
         for _ in 0..=MAX_REDIRECTS {
             let authorization = authorization.filter(|_| target.is_own(&url));
-            let response = self.send_once(target, request, &url, authorization).await?;
+            let response = self.send_with_retries(target, request, &url, authorization).await?;
             if !response.status().is_redirection() {
                 return Ok(response);
             }
@@ -139,6 +142,25 @@ impl Connection {
         Err(target.error(OciErrorKind::Refused, reason))
     }
 
+    /// Sends a request, and sends it again while the server is busy. Requests that write are sent once.
+    async fn send_with_retries(
+        &self,
+        target: &Target<'_>,
+        request: &Request,
+        url: &Url,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Response, OciError> {
+        let mut wait = self.settings.first_retry_wait;
+        for _ in 0..MAX_RETRIES {
+            let response = self.send_once(target, request, url, authorization).await?;
+            let Some(wanted) = retry_wait(request, &response, wait) else { return Ok(response) };
+            drop(response);
+            sleep(wanted).await;
+            wait = wait.saturating_mul(2);
+        }
+        self.send_once(target, request, url, authorization).await
+    }
+
     /// Sends one request.
     pub(crate) async fn send_once(
         &self,
@@ -150,8 +172,8 @@ impl Connection {
         self.settings.permissions.check_url(url).map_err(|refusal| {
             target.error(OciErrorKind::Refused, refusal.message).with_help(refusal.help)
         })?;
-        let mut sent =
-            self.http.request(request.method.clone(), url.clone()).headers(request.headers.clone());
+        let client = if is_direct(url) { &self.direct } else { &self.proxied };
+        let mut sent = client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
         if request.method != Method::GET && request.method != Method::HEAD {
             sent = sent.body(request.body.clone());
         }
@@ -193,8 +215,8 @@ impl Connection {
         if length > max_bytes as u64 {
             return Err(too_large());
         }
-        let stall = self.settings.stall;
-        let end = Instant::now() + stall.saturating_mul(2).saturating_add(time_for(max_bytes as u64));
+        let OciSettings { stall, slow_start, .. } = self.settings;
+        let end = Instant::now() + slow_start.saturating_add(time_for(max_bytes as u64));
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
         loop {
             let limit = end.min(Instant::now() + stall);
@@ -207,7 +229,8 @@ impl Connection {
                 }
                 Err(_) if limit == end => {
                     let reason = format!(
-                        "the {noun} arrives too slowly: under {MIN_BYTES_PER_SECOND} bytes per second"
+                        "the {noun} arrives too slowly: after {slow_start:.1?}, under \
+                         {MIN_BYTES_PER_SECOND} bytes per second on average"
                     );
                     return Err(target.error(OciErrorKind::Timeout, reason).with_help(TRY_AGAIN));
                 }
@@ -239,12 +262,17 @@ impl Connection {
             StatusCode::NOT_FOUND => target
                 .error(OciErrorKind::NotFound, format!("the registry does not have it ({status}){said}"))
                 .with_help("check the name and the tag, and whether it needs a login"),
-            StatusCode::TOO_MANY_REQUESTS => target
-                .error(OciErrorKind::Refused, format!("the registry gets too many requests ({status}){said}"))
-                .with_help("try again later, or log in for a higher limit"),
+            StatusCode::TOO_MANY_REQUESTS => {
+                let reason = format!("the registry gets too many requests ({status}){said}");
+                let help = "try again later, or log in for a higher limit";
+                target.error(OciErrorKind::Unavailable, reason).with_help(help)
+            }
             _ => {
                 let reason = format!("{} answers {status}{said}", shown(&url));
-                target.error(OciErrorKind::Refused, reason)
+                match is_unavailable(status) {
+                    true => target.error(OciErrorKind::Unavailable, reason).with_help(TRY_LATER),
+                    false => target.error(OciErrorKind::Refused, reason),
+                }
             }
         }
     }
@@ -263,6 +291,39 @@ impl Connection {
 }
 
 const TRY_AGAIN: &str = "try again, or check the network and the name of the registry";
+
+/// What a user can do about a server that cannot answer now.
+pub(crate) const TRY_LATER: &str = "try again later: the server cannot answer now";
+
+/// Builds a client with the settings that all requests have.
+fn build(builder: ClientBuilder, settings: &OciSettings) -> Result<reqwest::Client, OciError> {
+    let builder = builder
+        .connect_timeout(settings.connect)
+        // Redirects are followed above, which controls the hosts that see credentials.
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
+    builder.build().map_err(|error| {
+        OciError::new(OciErrorKind::Unreachable, format!("HTTP client: {}", describe(error)))
+    })
+}
+
+/// Returns whether a status means that the same request may succeed later.
+pub(crate) fn is_unavailable(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+}
+
+/// Returns how long to wait before a request is sent again: `wait`, or what the server asks for. `None` if it
+/// is not sent again.
+fn retry_wait(request: &Request, response: &Response, wait: Duration) -> Option<Duration> {
+    let is_busy = matches!(response.status().as_u16(), 429 | 502 | 503 | 504);
+    if !is_busy || !matches!(request.method, Method::GET | Method::HEAD) {
+        return None;
+    }
+    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let seconds: Option<u64> = asked.and_then(|seconds| seconds.trim().parse().ok());
+    Some(seconds.map_or(wait, Duration::from_secs)).filter(|wanted| *wanted <= MAX_RETRY_WAIT)
+}
 
 /// Returns how long some bytes may take.
 fn time_for(bytes: u64) -> Duration {

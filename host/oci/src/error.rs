@@ -18,6 +18,8 @@ pub enum OciErrorKind {
     Timeout,
     /// The registry cannot be reached, or closes the connection early.
     Unreachable,
+    /// The registry cannot answer now: it has a fault, or gets too many requests.
+    Unavailable,
     /// The registry refuses the request, or the request is not allowed here.
     Refused,
     /// What the registry sends is not a plugin, or cannot be read.

@@ -28,7 +28,7 @@ pub struct Resolved {
 
 impl OciClient {
     /// Pulls a package with its signatures. Every part is checked against its digest. The signatures are not
-    /// verified.
+    /// verified, and those that cannot be read are left out.
     ///
     /// # Errors
     /// If the registry does not have the package, or does not let it be read. If the package is not a plugin,
@@ -42,7 +42,7 @@ impl OciClient {
         let (manifest, parts) = self.package_manifest(&target).await?;
         let config = self.blob(&target, &parts.config, MAX_CONFIG_BYTES, "configuration").await?;
         let component = self.blob(&target, &parts.component, max_component_bytes, "component").await?;
-        let signatures = self.signatures(&target, Digest::of_bytes(&manifest)).await?;
+        let signatures = self.signatures(&target, Digest::of_bytes(&manifest)).await;
         let package = NewPackage { reference: reference.clone(), manifest, config, component, signatures };
         match package.check() {
             Ok(_) => Ok(package),

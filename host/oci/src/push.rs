@@ -22,8 +22,8 @@ pub struct Pushed {
 }
 
 impl OciClient {
-    /// Pushes a component under a tag. The same component with the same description always has the same
-    /// manifest. The manifest is written last, so that an interrupted push changes no tag.
+    /// Pushes a component under a tag. The same component with the same name and description always has the
+    /// same manifest. The manifest is written last, so that an interrupted push changes no tag.
     ///
     /// # Errors
     /// If the reference has no tag, or has a digest. If the registry refuses a part.
@@ -41,7 +41,9 @@ impl OciClient {
         };
         let component_digest = Digest::of_bytes(&component);
         let config = about.config(component_digest);
-        let manifest = package_manifest(&config, &component, &about.annotations);
+        // Segments of a repository have neither slashes nor dots at their ends.
+        let file_name = format!("{}.wasm", reference.last_segment());
+        let manifest = package_manifest(&config, &component, &file_name, &about.annotations);
         self.push_blob(&target, component).await?;
         self.push_blob(&target, config).await?;
         let manifest_digest = Digest::of_bytes(&manifest);

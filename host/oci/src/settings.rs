@@ -12,6 +12,10 @@ pub struct OciSettings {
     pub connect: Duration,
     /// Time limit for the next bytes; default 60 s.
     pub stall: Duration,
+    /// Time before the speed of a download counts; default 30 s.
+    pub slow_start: Duration,
+    /// Wait before a request is sent again to a busy registry; the next wait is twice as long. Default 1 s.
+    pub first_retry_wait: Duration,
     /// Docker's configuration, which may hold credentials. By default `$DOCKER_CONFIG/config.json`, or else
     /// `~/.docker/config.json`.
     pub docker_config: Option<PathBuf>,
@@ -24,6 +28,8 @@ impl Default for OciSettings {
         OciSettings {
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(60),
+            slow_start: Duration::from_secs(30),
+            first_retry_wait: Duration::from_secs(1),
             docker_config: docker_config(),
             permissions: Permissions::default(),
         }

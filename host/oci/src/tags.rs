@@ -34,11 +34,10 @@ impl OciClient {
     ///
     /// # Errors
     /// If the registry does not have the repository, or does not let it be read, or it has more than
-    /// [`MAX_TAGS`] tags.
+    /// [`MAX_TAGS`] tags, or their list has too many pages.
     pub async fn tags(&self, reference: &OciReference) -> Result<Vec<String>, OciError> {
         let target = Target::pull(reference)?;
-        let too_many = || {
-            let reason = format!("the repository has more than {MAX_TAGS} tags");
+        let too_many = |reason: String| {
             target.error(OciErrorKind::TooLarge, reason).with_help("name the version that you want")
         };
         let mut url = target.url(&format!("tags/list?n={TAGS_PER_PAGE}"))?;
@@ -54,7 +53,7 @@ impl OciClient {
             })?;
             tags.extend(page.tags.unwrap_or_default());
             if tags.len() > MAX_TAGS {
-                return Err(too_many());
+                return Err(too_many(format!("the repository has more than {MAX_TAGS} tags")));
             }
             match next {
                 Some(next) => url = next,
@@ -64,7 +63,7 @@ impl OciClient {
                 }
             }
         }
-        Err(too_many())
+        Err(too_many(format!("the list of tags has more than {MAX_PAGES} pages")))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{OciError, OciErrorKind};
 use gage_core::OciReference;
-use url::Url;
+use url::{Host, Url};
 
 /// Docker Hub, and the host that serves it.
 const DOCKER_HUB: (&str, &str) = ("docker.io", "registry-1.docker.io");
@@ -60,6 +60,22 @@ impl<'r> Target<'r> {
     }
 }
 
+/// Returns whether an address is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// Returns whether an address is asked without a proxy. A proxy cannot reach this machine, and would see what
+/// is sent without TLS.
+pub(crate) fn is_direct(url: &Url) -> bool {
+    url.scheme() == "http" || is_loopback(url)
+}
+
 /// Returns an address without its possible secrets: query, fragment, user and password.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
@@ -68,4 +84,24 @@ pub(crate) fn shown(url: &Url) -> String {
     let _ = url.set_username("");
     let _ = url.set_password(None);
     gage_core::shown_name(url.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tls_to_other_machines_goes_through_a_proxy() {
+        for (url, expected) in [
+            ("http://127.0.0.1:5000/v2/", true),
+            ("http://r.example/v2/", true),
+            ("https://localhost/v2/", true),
+            ("https://127.0.0.2/v2/", true),
+            ("https://[::1]:5000/v2/", true),
+            ("https://r.example/v2/", false),
+            ("https://localhost.example/v2/", false),
+        ] {
+            assert_eq!(is_direct(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
 }

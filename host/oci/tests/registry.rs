@@ -3,18 +3,16 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod fixture;
+mod signatures;
 
 use axum::http::Method;
 use fixture::{Access, BASIC, Content, Fault, REPOSITORY, Registry, TOKEN};
 use gage_config::{AllowedResources, Permissions};
 use gage_core::{Digest, OciReference};
 use gage_oci::{MAX_TAGS, OciClient, OciError, OciErrorKind, OciSettings, PackageDescription};
-use gage_packages::{
-    Descriptor, EMPTY_CONFIG_MEDIA_TYPE, MANIFEST_MEDIA_TYPE, NewPackage, bundle_manifest, bundles_tag,
-    package_manifest, signatures_tag, simple_layer, simple_manifest,
-};
+use gage_packages::{NewPackage, package_manifest};
 use gage_recorded_messages::RecordedError as _;
-use gage_signature::{MAX_SIGNATURES, Signature};
+use gage_signature::Signature;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,8 +22,13 @@ const MAX_COMPONENT_BYTES: usize = 1 << 20;
 const COMPONENT: &[u8] = b"the component";
 const CONFIG: &[u8] = b"{}";
 
+/// Returns settings without credentials, and without waits between requests.
+fn settings() -> OciSettings {
+    OciSettings { docker_config: None, first_retry_wait: Duration::ZERO, ..OciSettings::default() }
+}
+
 fn client() -> OciClient {
-    client_with(OciSettings { docker_config: None, ..OciSettings::default() })
+    client_with(settings())
 }
 
 fn client_with(settings: OciSettings) -> OciClient {
@@ -37,12 +40,12 @@ fn client_of_docker(config: &serde_json::Value) -> (tempfile::TempDir, OciClient
     let folder = tempfile::tempdir().expect("a folder");
     let path: PathBuf = folder.path().join("config.json");
     std::fs::write(&path, config.to_string()).expect("written");
-    let client = client_with(OciSettings { docker_config: Some(path), ..OciSettings::default() });
+    let client = client_with(OciSettings { docker_config: Some(path), ..settings() });
     (folder, client)
 }
 
 fn manifest() -> Vec<u8> {
-    package_manifest(CONFIG, COMPONENT, &BTreeMap::new())
+    package_manifest(CONFIG, COMPONENT, "x.wasm", &BTreeMap::new())
 }
 
 /// Returns a registry with one package, `metrics/x:1`.
@@ -106,7 +109,9 @@ async fn a_pushed_package_comes_back_with_its_signatures() {
 
 #[tokio::test]
 async fn a_faulty_answer_is_an_error() {
-    use OciErrorKind::{Digest as WrongDigest, Invalid, NotFound, Refused, TooLarge, Unreachable};
+    use OciErrorKind::{
+        Digest as WrongDigest, Invalid, NotFound, Refused, TooLarge, Unavailable, Unreachable,
+    };
     let component = format!("blobs/{}", Digest::of_bytes(COMPONENT));
     let config = format!("blobs/{}", Digest::of_bytes(CONFIG));
     let said = r#"{"errors": [{"code": "DENIED", "message": "a\nreason"}]}"#;
@@ -119,8 +124,10 @@ async fn a_faulty_answer_is_an_error() {
     for (path, fault, kind, text) in [
         ("manifests/1", Fault::Status(404, ""), NotFound, "the registry does not have it (404"),
         ("manifests/1", Fault::Status(403, said), OciErrorKind::Unauthorized, "DENIED: a\\nreason"),
-        ("manifests/1", Fault::Status(429, ""), Refused, "gets too many requests"),
-        ("manifests/1", Fault::Status(500, "<html>"), Refused, "answers 500"),
+        ("manifests/1", Fault::Status(429, ""), Unavailable, "gets too many requests"),
+        ("manifests/1", Fault::Status(500, "<html>"), Unavailable, "answers 500"),
+        ("manifests/1", Fault::Status(503, ""), Unavailable, "the server cannot answer now"),
+        ("manifests/1", Fault::Status(400, ""), Refused, "answers 400"),
         ("manifests/1", Fault::Body(b"{".to_vec()), Invalid, "its manifest cannot be read"),
         ("manifests/1", Fault::Body(index), Invalid, "an index of several manifests"),
         ("manifests/1", Fault::Body(two_layers.to_string().into_bytes()), Invalid, "has 2 layers"),
@@ -174,8 +181,7 @@ async fn a_registry_that_sends_nothing_is_not_waited_for() {
         content.faults.insert(path.to_owned(), fault);
         let registry = Registry::start(content).await;
         let limit = Duration::from_millis(200);
-        let settings =
-            OciSettings { connect: limit, stall: limit, docker_config: None, ..OciSettings::default() };
+        let settings = OciSettings { connect: limit, stall: limit, ..settings() };
         let pulled = client_with(settings).pull(&registry.reference("1"), MAX_COMPONENT_BYTES).await;
         check(&pulled.unwrap_err(), OciErrorKind::Timeout, text);
     }
@@ -183,6 +189,42 @@ async fn a_registry_that_sends_nothing_is_not_waited_for() {
     let closed: OciReference = format!("oci://127.0.0.1:{port}/{REPOSITORY}:1").parse().unwrap();
     let error = client().resolve(&closed).await.unwrap_err();
     check(&error, OciErrorKind::Unreachable, "check the network and the name of the registry");
+}
+
+#[tokio::test]
+async fn a_download_that_is_too_slow_is_given_up() {
+    let mut content = content();
+    content.faults.insert(format!("blobs/{}", Digest::of_bytes(COMPONENT)), Fault::Stall);
+    let registry = Registry::start(content).await;
+    let reference = registry.reference("1");
+    let settings = OciSettings { slow_start: Duration::from_millis(200), ..settings() };
+    let error = client_with(settings).pull(&reference, MAX_COMPONENT_BYTES).await.unwrap_err();
+    check(&error, OciErrorKind::Timeout, "under 65536 bytes per second on average");
+}
+
+#[tokio::test]
+async fn a_busy_registry_is_asked_again() {
+    let busy = |status, wait: Option<&str>| Fault::Busy(status, wait.map(str::to_owned));
+    for (fault, expected) in [
+        (busy(429, None), 3),
+        (busy(502, None), 3),
+        (busy(503, Some("0")), 3),
+        (busy(504, Some("Fri, 31 Dec 1999 23:59:59 GMT")), 3),
+        (busy(429, Some("11")), 1),
+        (busy(500, Some("0")), 1),
+        (busy(404, Some("0")), 1),
+    ] {
+        let mut content = content();
+        content.faults.insert("manifests/1".to_owned(), fault.clone());
+        content.faults.insert("uploads/".to_owned(), fault.clone());
+        let registry = Registry::start(content).await;
+        client().resolve(&registry.reference("1")).await.unwrap_err();
+        assert_eq!(registry.take_requests().len(), expected, "{fault:?}");
+        let about = PackageDescription::default();
+        client().push(&registry.reference("2"), b"new".to_vec(), &about).await.unwrap_err();
+        let written = registry.take_requests().iter().filter(|(method, ..)| *method == Method::POST).count();
+        assert_eq!(written, 1, "{fault:?}");
+    }
 }
 
 #[tokio::test]
@@ -200,35 +242,12 @@ async fn a_reference_with_a_digest_gets_only_that_manifest() {
     let digest = Digest::of_bytes(&manifest());
     let reference = registry.reference("gone").with_digest(digest);
     assert_eq!(client().pull(&reference, MAX_COMPONENT_BYTES).await.unwrap().component, COMPONENT);
-    let other = package_manifest(CONFIG, b"another", &BTreeMap::new());
+    let other = package_manifest(CONFIG, b"another", "x.wasm", &BTreeMap::new());
     registry.change(|content| {
         content.faults.insert(format!("manifests/{digest}"), Fault::Body(other));
     });
     let error = client().resolve(&reference).await.unwrap_err();
     check(&error, OciErrorKind::Digest, "the manifest differs from its digest");
-}
-
-#[tokio::test]
-async fn a_signature_that_cannot_be_used_is_left_out() {
-    gage_recorded_messages::record_warnings("plugins");
-    for has_referrers in [true, false] {
-        let registry = Registry::start(Content { has_referrers, ..content() }).await;
-        let (client, reference) = (client(), registry.reference("1"));
-        let digest = Digest::of_bytes(&manifest());
-        for signature in
-            [bundle(b"good"), bundle(b"bad"), simple(b"damaged", "YQ=="), simple(b"kept", "Yg==")]
-        {
-            client.attach(&reference, digest, &signature).await.unwrap();
-        }
-        registry.change(|content| {
-            for blob in [&b"bad"[..], b"damaged"] {
-                let path = format!("blobs/{}", Digest::of_bytes(blob));
-                content.faults.insert(path, Fault::Body(b"xxx".to_vec()));
-            }
-        });
-        let pulled = client.pull(&reference, MAX_COMPONENT_BYTES).await.unwrap();
-        assert_eq!(pulled.signatures, [bundle(b"good"), simple(b"kept", "Yg==")]);
-    }
 }
 
 #[tokio::test]
@@ -275,6 +294,22 @@ async fn credentials_are_sent_when_the_registry_asks() {
             }
             (pulled, expected) => assert_eq!(pulled.is_err(), expected.is_some(), "{access:?} {entry:?}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_tokens_that_fails_is_named() {
+    for (status, kind) in [
+        (400, OciErrorKind::Unauthorized),
+        (429, OciErrorKind::Unavailable),
+        (500, OciErrorKind::Unavailable),
+        (302, OciErrorKind::Refused),
+    ] {
+        let access = Access::Token { realm: None, answer: String::new() };
+        let mut content = Content { access, ..content() };
+        content.faults.insert("service=fixture".to_owned(), Fault::Status(status, ""));
+        let registry = Registry::start(content).await;
+        check(&pull(&registry).await.unwrap_err(), kind, "gives no token (");
     }
 }
 
@@ -329,7 +364,7 @@ async fn the_target_of_a_redirect_gets_no_credentials() {
 async fn only_allowed_hosts_are_connected_to() {
     let registry = Registry::start(content()).await;
     let permissions = Permissions::restricted(AllowedResources::default());
-    let client = client_with(OciSettings { docker_config: None, permissions, ..OciSettings::default() });
+    let client = client_with(OciSettings { permissions, ..settings() });
     let error = client.resolve(&registry.reference("1")).await.unwrap_err();
     check(&error, OciErrorKind::Refused, "allow it with `--allow-net 127.0.0.1:");
     assert!(registry.take_requests().is_empty());
@@ -343,7 +378,7 @@ async fn lists_of_tags_are_bounded_and_stay_on_their_server() {
     let many = list((0..=MAX_TAGS).map(|tag| tag.to_string()).collect());
     for (fault, kind, text) in [
         (many, OciErrorKind::TooLarge, "more than 10000 tags"),
-        (endless, OciErrorKind::TooLarge, "more than 10000 tags"),
+        (endless, OciErrorKind::TooLarge, "the list of tags has more than 100 pages"),
         (link, OciErrorKind::Refused, "names a next page on another server"),
         (Fault::Body(b"[".to_vec()), OciErrorKind::Invalid, "the list of tags cannot be read"),
         (Fault::Endless, OciErrorKind::TooLarge, "the list of tags has more than"),
@@ -397,60 +432,4 @@ async fn a_push_that_fails_changes_no_tag() {
     let pinned = registry.reference("1").with_digest(component);
     let error = client().push(&pinned, b"new".to_vec(), &PackageDescription::default()).await.unwrap_err();
     check(&error, OciErrorKind::Refused, "a plugin is pushed under a tag, without a digest");
-}
-
-#[tokio::test]
-async fn a_referrer_is_judged_by_its_manifest() {
-    gage_recorded_messages::record_warnings("plugins");
-    let subject = Descriptor::of_bytes(MANIFEST_MEDIA_TYPE, &manifest());
-    let mut content = content();
-    let referrer = |content: &mut Content, artifact_type: Option<&str>, manifest: &[u8]| {
-        content.put_manifest("other", manifest);
-        let listed = Descriptor::of_bytes(MANIFEST_MEDIA_TYPE, manifest);
-        Descriptor { artifact_type: artifact_type.map(str::to_owned), ..listed }
-    };
-    let mut listed = Vec::new();
-    for (artifact_type, text) in [
-        (Some(EMPTY_CONFIG_MEDIA_TYPE), "as cosign 2 lists it"),
-        (None, "without a type"),
-        (Some("application/spdx+json"), "of another type"),
-    ] {
-        content.put_blob(text.as_bytes());
-        listed.push(referrer(&mut content, artifact_type, &bundle_manifest(text.as_bytes(), &subject)));
-    }
-    listed.push(referrer(&mut content, None, &manifest()));
-    let index = |listed: &[Descriptor]| json!({"schemaVersion": 2, "manifests": listed}).to_string();
-    content.put_manifest(&bundles_tag(subject.digest), index(&listed).as_bytes());
-    let registry = Registry::start(content).await;
-    let pulled = pull(&registry).await.unwrap();
-    assert_eq!(pulled.signatures, [bundle(b"as cosign 2 lists it"), bundle(b"without a type")]);
-
-    let others = vec![listed[3].clone(); 256];
-    let many = [&others[..], &listed[..1]].concat();
-    registry.change(|content| {
-        content.put_manifest(&bundles_tag(subject.digest), index(&many).as_bytes());
-    });
-    assert_eq!(pull(&registry).await.unwrap().signatures, []);
-}
-
-#[tokio::test]
-async fn only_so_many_signatures_are_read() {
-    gage_recorded_messages::record_warnings("plugins");
-    let digest = Digest::of_bytes(&manifest());
-    let subject = Descriptor::of_bytes(MANIFEST_MEDIA_TYPE, &manifest());
-    let mut content = Content { has_referrers: true, ..content() };
-    for number in 0..=MAX_SIGNATURES {
-        let bundle = number.to_string().into_bytes();
-        content.put_blob(&bundle);
-        content.put_manifest("other", &bundle_manifest(&bundle, &subject));
-    }
-    let registry = Registry::start(content).await;
-    assert_eq!(pull(&registry).await.unwrap().signatures.len(), MAX_SIGNATURES);
-
-    let registry = Registry::start(self::content()).await;
-    let layers: Vec<Descriptor> =
-        (0..MAX_SIGNATURES).map(|number| simple_layer(number.to_string().as_bytes(), "YQ==")).collect();
-    registry.change(|content| content.put_manifest(&signatures_tag(digest), &simple_manifest(&layers).1));
-    let error = client().attach(&registry.reference("1"), digest, &simple(b"x", "YQ==")).await.unwrap_err();
-    check(&error, OciErrorKind::TooLarge, "it has 64 signatures, and more are not allowed");
 }

@@ -1,6 +1,6 @@
 //! Errors of the cache of packages and of packages in a file.
 
-use gage_core::{OciReference, printable_line};
+use gage_core::{OciReference, printable_line, system_message};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum StoreError {
     /// A file cannot be read or written.
-    #[error("packages of plugins: cannot {action} {}: {cause}", path.display())]
+    #[error("packages of plugins: cannot {action} {}: {}", path.display(), system_message(cause))]
     File {
         /// Action that failed.
         action: &'static str,
@@ -33,6 +33,14 @@ pub enum StoreError {
     Missing {
         /// Name of the package.
         reference: Box<OciReference>,
+    },
+    /// More packages than an archive may have.
+    #[error("there are {count} packages to export, and an archive has at most {max}; divide the suite")]
+    TooManyPackages {
+        /// Number of packages.
+        count: usize,
+        /// Maximum number of packages in an archive.
+        max: usize,
     },
     /// A file is not an archive of packages.
     #[error(

@@ -15,17 +15,18 @@ mod contents;
 mod tests;
 
 use crate::manifest::{Descriptor, ImageIndex, MANIFEST_MEDIA_TYPE};
-use crate::package::{NewPackage, StoredPackage};
+use crate::package::{PackageSummary, StoredPackage};
 use crate::signature_manifest::{
     EMPTY_CONFIG, bundle_manifest, signatures_tag, simple_layer, simple_manifest,
 };
 use crate::{PackageStore, StoreError};
 use archive::LayoutArchive;
 use contents::LayoutContents;
+pub(crate) use contents::MAX_PACKAGES;
 use gage_core::foreign_file::FileLimit;
 use gage_core::{Digest, OciReference};
 use gage_signature::{BUNDLE_MEDIA_TYPE, Signature};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -38,7 +39,8 @@ const TAG_ANNOTATION: &str = "org.opencontainers.image.ref.name";
 /// Maximum size of a component, which is the most that a suite can allow.
 const MAX_COMPONENT_SIZE: FileLimit = FileLimit::new("a component", 1 << 30);
 
-const LAYOUT_VERSION: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
+/// Version of the layout.
+const LAYOUT_VERSION: &str = "1.0.0";
 
 /// What is written into an archive.
 #[derive(Default)]
@@ -52,8 +54,14 @@ impl PackageStore {
     /// Writes packages with their signatures into an archive. An existing file is replaced.
     ///
     /// # Errors
-    /// If a package is not in the cache, or is damaged, or the file cannot be written.
+    /// If there are more packages than an archive may have, if one is not in the cache, or is damaged, or the
+    /// file cannot be written.
     pub fn export(&self, packages: &[StoredPackage], target: &Path) -> Result<(), StoreError> {
+        let names: BTreeSet<_> =
+            packages.iter().map(|package| (&package.reference, package.manifest)).collect();
+        if names.len() > MAX_PACKAGES {
+            return Err(StoreError::TooManyPackages { count: names.len(), max: MAX_PACKAGES });
+        }
         let mut export = Export::default();
         for package in packages {
             let documents = self.documents(package)?;
@@ -93,7 +101,8 @@ impl PackageStore {
     ) -> Result<(), StoreError> {
         let fail = || StoreError::file("write", target);
         let mut archive = tar::Builder::new(BufWriter::new(file.as_file()));
-        append(&mut archive, "oci-layout", LAYOUT_VERSION).map_err(fail())?;
+        let version = serde_json::json!({"imageLayoutVersion": LAYOUT_VERSION}).to_string();
+        append(&mut archive, "oci-layout", version.as_bytes()).map_err(fail())?;
         let index = ImageIndex { manifests: export.index }.to_bytes();
         append(&mut archive, "index.json", &index).map_err(fail())?;
         for (digest, bytes) in export.blobs {
@@ -112,29 +121,31 @@ impl PackageStore {
         archive.into_inner().and_then(|mut buffered| buffered.flush()).map_err(fail())
     }
 
-    /// Reads the packages of an archive into the cache. Everything is checked before the first package is
-    /// saved.
+    /// Reads the packages of an archive into the cache. Everything is checked before the first blob is saved,
+    /// and a blob that several packages share is read once.
     ///
     /// # Errors
-    /// If the file is not such an archive, if a part of a package is missing, damaged or too large, or if the
-    /// cache cannot be written.
-    pub fn import(&self, source: &Path) -> Result<Vec<StoredPackage>, StoreError> {
+    /// If the file is not such an archive, if a part of a package is missing, damaged or too large, if there
+    /// are too many packages or signatures, or if the cache cannot be written.
+    pub fn import(&self, source: &Path) -> Result<Vec<PackageSummary>, StoreError> {
         let mut archive = LayoutArchive::open(source)?;
         let contents = LayoutContents::read(&mut archive)?;
-        let packages = contents.packages(&mut archive)?;
-        let mut saved = Vec::with_capacity(packages.len());
-        for listed in packages {
-            let component = archive.blob(&listed.parts.component, MAX_COMPONENT_SIZE)?;
-            let package = NewPackage {
-                reference: listed.reference,
-                manifest: listed.manifest,
-                config: listed.config,
-                component,
-                signatures: listed.signatures,
-            };
-            saved.push(self.save(&package)?);
+        contents.check(&mut archive)?;
+        for blob in contents.blobs() {
+            self.copy_blob(blob.digest, archive.content(&blob.name(), FileLimit::NONE)?)?;
         }
-        Ok(saved)
+        let mut sequences: BTreeMap<String, u64> = BTreeMap::new();
+        for package in contents.packages() {
+            let repository = package.reference.name();
+            let sequence = match sequences.get(&repository) {
+                Some(last) => last.saturating_add(1),
+                None => self.next_sequence(&package.reference)?,
+            };
+            self.write_record(&contents.record(package, sequence))?;
+            sequences.insert(repository, sequence);
+        }
+        tracing::debug!(bytes = archive.read_bytes, "imported packages");
+        Ok(contents.packages().map(|package| contents.summary(package)).collect())
     }
 }
 

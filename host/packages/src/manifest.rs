@@ -23,6 +23,9 @@ pub const COMPONENT_MEDIA_TYPE: &str = "application/wasm";
 /// Media type of a package's configuration.
 pub const CONFIG_MEDIA_TYPE: &str = "application/vnd.wasm.config.v0+json";
 
+/// Annotation of a layer: its file name. oras writes only layers that have one.
+const FILE_NAME_ANNOTATION: &str = "org.opencontainers.image.title";
+
 /// Maximum size of a manifest or an index, as registries have it.
 pub const MAX_MANIFEST_BYTES: usize = 4 << 20;
 
@@ -232,13 +235,21 @@ impl ImageIndex {
     }
 }
 
-/// Writes the manifest of a package. Equal parts give equal bytes.
-pub fn package_manifest(config: &[u8], component: &[u8], annotations: &BTreeMap<String, String>) -> Vec<u8> {
+/// Writes the manifest of a package. `file_name` is the name under which other programs save the component. Equal parts
+/// give equal bytes.
+pub fn package_manifest(
+    config: &[u8],
+    component: &[u8],
+    file_name: &str,
+    annotations: &BTreeMap<String, String>,
+) -> Vec<u8> {
+    let mut layer = Descriptor::of_bytes(COMPONENT_MEDIA_TYPE, component);
+    layer.annotations.insert(FILE_NAME_ANNOTATION.to_owned(), file_name.to_owned());
     let mut manifest = json!({
         "schemaVersion": 2,
         "mediaType": MANIFEST_MEDIA_TYPE,
         "config": Descriptor::of_bytes(CONFIG_MEDIA_TYPE, config),
-        "layers": [Descriptor::of_bytes(COMPONENT_MEDIA_TYPE, component)],
+        "layers": [layer],
     });
     if !annotations.is_empty() {
         manifest["annotations"] = json!(annotations);
@@ -254,16 +265,18 @@ mod tests {
 
     fn manifest() -> Value {
         let annotations = BTreeMap::from([("org.opencontainers.image.title".to_owned(), "x".to_owned())]);
-        serde_json::from_slice(&package_manifest(b"{}", b"component", &annotations)).unwrap()
+        serde_json::from_slice(&package_manifest(b"{}", b"component", "x.wasm", &annotations)).unwrap()
     }
 
     #[test]
     fn a_manifest_describes_its_parts_and_comes_back() {
-        let bytes = package_manifest(b"{}", b"component", &BTreeMap::new());
+        let bytes = package_manifest(b"{}", b"component", "x.wasm", &BTreeMap::new());
         let parsed = PackageManifest::parse(&bytes).unwrap();
-        assert_eq!(parsed.component, Descriptor::of_bytes(COMPONENT_MEDIA_TYPE, b"component"));
+        let file_name = BTreeMap::from([("org.opencontainers.image.title".to_owned(), "x.wasm".to_owned())]);
+        let component = Descriptor::of_bytes(COMPONENT_MEDIA_TYPE, b"component");
+        assert_eq!(parsed.component, Descriptor { annotations: file_name, ..component });
         assert_eq!(parsed.config, Descriptor::of_bytes(CONFIG_MEDIA_TYPE, b"{}"));
-        assert_eq!(bytes, package_manifest(b"{}", b"component", &BTreeMap::new()));
+        assert_eq!(bytes, package_manifest(b"{}", b"component", "x.wasm", &BTreeMap::new()));
         let with_title = PackageManifest::parse(manifest().to_string().as_bytes()).unwrap();
         assert_eq!(with_title.annotations["org.opencontainers.image.title"], "x");
     }

@@ -39,6 +39,30 @@ pub struct StoredPackage {
     pub signatures: Vec<Signature>,
 }
 
+/// The facts about a package in the cache that are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageSummary {
+    /// Name of the package.
+    pub reference: OciReference,
+    /// Digest of the component.
+    pub component: Digest,
+    /// Digest of the manifest.
+    pub manifest: Digest,
+    /// Number of signatures. They are not verified yet.
+    pub signatures: usize,
+}
+
+impl From<&StoredPackage> for PackageSummary {
+    fn from(package: &StoredPackage) -> PackageSummary {
+        PackageSummary {
+            reference: package.reference.clone(),
+            component: package.component,
+            manifest: package.manifest,
+            signatures: package.signatures.len(),
+        }
+    }
+}
+
 impl NewPackage {
     /// Checks that the parts of the package belong together. Returns its manifest.
     ///

@@ -22,6 +22,12 @@ pub fn signatures_tag(manifest: Digest) -> String {
     format!("sha256-{}.sig", manifest.hex())
 }
 
+/// Returns the manifest whose signatures of cosign a tag names. The opposite of [`signatures_tag`].
+pub(crate) fn signed_manifest(tag: &str) -> Option<Digest> {
+    let digits = tag.strip_prefix("sha256-")?.strip_suffix(".sig")?;
+    digits.parse::<Digest>().ok().filter(|digest| signatures_tag(*digest) == tag)
+}
+
 /// Returns whether a tag names signatures or similar documents about another manifest, rather than a package.
 pub fn holds_signatures(tag: &str) -> bool {
     let digits = tag.strip_prefix("sha256-").unwrap_or_default();
@@ -109,6 +115,8 @@ mod tests {
             ("0.1.0".to_owned(), false),
         ] {
             assert_eq!(holds_signatures(&tag), expected, "{tag}");
+            let is_of_cosign = tag == signatures_tag(digest);
+            assert_eq!(signed_manifest(&tag), is_of_cosign.then_some(digest), "{tag}");
         }
     }
 }

@@ -18,12 +18,12 @@ mod tests;
 use crate::StoreError;
 use crate::manifest::{MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES, PackageManifest};
 use crate::package::{NewPackage, StoredPackage};
-use files::{make_folder, write_whole};
+use files::{copy_whole, make_folder, write_whole};
 use gage_core::foreign_file::{self, FileLimit, FileRefusal};
 use gage_core::{Digest, OciReference};
 use gage_signature::{MAX_SIGNATURE_BYTES, Signature};
-use record::{Record, RecordedSignature};
-use std::io::{self, ErrorKind};
+pub(crate) use record::{Record, RecordedSignature};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a record, whose signatures are bounded.
@@ -84,20 +84,15 @@ impl PackageStore {
                 }
             }
         }
-        let known = self.records(&package.reference)?;
-        let sequence = known.iter().map(|record| record.sequence).max().unwrap_or(0).saturating_add(1);
         let manifest_digest = Digest::of_bytes(&package.manifest);
         let record = Record {
             reference: package.reference.clone(),
             component: manifest.component.digest,
             manifest: manifest_digest,
-            sequence,
+            sequence: self.next_sequence(&package.reference)?,
             signatures: signatures.iter().map(RecordedSignature::of).collect(),
         };
-        let folder = self.records_folder(&package.reference);
-        self.make_folders(&folder)?;
-        let path = folder.join(record.file_name());
-        write_whole(&path, &record.to_bytes()).map_err(StoreError::file("write", &path))?;
+        self.write_record(&record)?;
         Ok(StoredPackage {
             reference: package.reference.clone(),
             file: self.blob_path(manifest.component.digest),
@@ -106,6 +101,25 @@ impl PackageStore {
             annotations: manifest.annotations,
             signatures,
         })
+    }
+
+    /// Returns the sequence of the next package of a repository.
+    pub(crate) fn next_sequence(&self, reference: &OciReference) -> Result<u64, StoreError> {
+        let known = self.records(reference)?;
+        Ok(known.iter().map(|record| record.sequence).max().unwrap_or(0).saturating_add(1))
+    }
+
+    /// Writes the record of a package whose blobs are in the store.
+    pub(crate) fn write_record(&self, record: &Record) -> Result<(), StoreError> {
+        let folder = self.records_folder(&record.reference);
+        self.make_folders(&folder)?;
+        let path = folder.join(record.file_name());
+        write_whole(&path, &record.to_bytes()).map_err(StoreError::file("write", &path))
+    }
+
+    /// Writes a blob that is read piece by piece, unless the store has it.
+    pub(crate) fn copy_blob(&self, digest: Digest, content: impl Read) -> Result<(), StoreError> {
+        self.add_blob(digest, |path| copy_whole(path, content, digest))
     }
 
     /// Returns the manifest and the configuration of a stored package. `None` if one is missing or damaged.
@@ -180,14 +194,21 @@ impl PackageStore {
     }
 
     fn write_blob(&self, bytes: &[u8]) -> Result<(), StoreError> {
-        let digest = Digest::of_bytes(bytes);
+        self.add_blob(Digest::of_bytes(bytes), |path| write_whole(path, bytes))
+    }
+
+    fn add_blob(
+        &self,
+        digest: Digest,
+        write: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
         let folder = self.folder.join("blobs").join("sha256");
         self.make_folders(&folder)?;
         if self.found_digest(digest)? == Some(digest) {
             return Ok(());
         }
         let path = self.blob_path(digest);
-        write_whole(&path, bytes).map_err(StoreError::file("write", &path))
+        write(&path).map_err(StoreError::file("write", &path))
     }
 
     /// Creates the folder of the store, and the folders below it on the way to another one.

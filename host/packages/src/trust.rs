@@ -4,12 +4,12 @@ use crate::trust_error::TrustError;
 use gage_config::{TrustPolicy, TrustRequirement, TrustRule, TrustScope};
 use gage_core::foreign_file::{FileLimit, read_named_text};
 use gage_core::{Digest, OciReference, name_list, system_message};
-use gage_signature::{Signature, SignatureError, Subject, VerifyingKey, verify};
+use gage_signature::{MAX_KEY_BYTES, Signature, SignatureError, Subject, VerifyingKey, verify};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Limit of a file that holds a key.
-const KEY_LIMIT: FileLimit = FileLimit::new("a key", 64 << 10);
+const KEY_LIMIT: FileLimit = FileLimit::new("a key", MAX_KEY_BYTES as u64);
 /// Maximum number of keys in a message.
 const MAX_SHOWN_KEYS: usize = 3;
 
@@ -20,6 +20,8 @@ pub struct Trust {
     entries: Option<Vec<TrustEntry>>,
     /// The keys of all entries, each once.
     keys: Vec<TrustedKey>,
+    /// True if packages need no digest, because nothing is scored with them.
+    allows_unpinned: bool,
 }
 
 /// A key of the policy.
@@ -48,7 +50,7 @@ pub enum PackageOrigin<'o> {
     Registry(&'o OciReference),
     /// A file.
     File(&'o Path),
-    /// The program itself. Its components are always trusted.
+    /// The program or its installation. Their components are always trusted.
     Bundled,
 }
 
@@ -74,7 +76,14 @@ impl Trust {
                 keys.push(key.clone());
             }
         }
-        Ok(Trust { entries: Some(entries), keys })
+        Ok(Trust { entries: Some(entries), keys, allows_unpinned: false })
+    }
+
+    /// Returns the policy for commands that score nothing. A package needs no digest for them, because a lock may pin it
+    /// before it scores. Files need one, because a lock does not pin them before they are compiled.
+    #[must_use]
+    pub fn allowing_unpinned(&self) -> Trust {
+        Trust { allows_unpinned: true, ..self.clone() }
     }
 
     /// Returns the keys of all entries, each once.
@@ -93,8 +102,10 @@ impl Trust {
     }
 
     /// Checks a component before it is compiled. Returns the key that signed it, if the policy has keys for it and one of them
-    /// did. `is_pinned` tells whether the suite or its lock has the digest of the component. `signatures` is called only if
-    /// signatures are needed.
+    /// did. `is_pinned` tells whether the suite or its lock has the digest of the component.
+    ///
+    /// Signatures are verified for each requirement, because runs record the signer. `signatures` is called only if the
+    /// policy has keys for the component.
     ///
     /// # Errors
     /// If the policy does not allow the component.
@@ -106,6 +117,7 @@ impl Trust {
         signatures: &dyn Fn() -> Vec<Signature>,
     ) -> Result<Option<Signer>, TrustError> {
         let Some(entries) = &self.entries else { return Ok(None) };
+        let is_package = matches!(origin, PackageOrigin::Registry(_));
         let (plugin, entry) = match origin {
             PackageOrigin::Bundled => return Ok(None),
             PackageOrigin::File(path) => {
@@ -119,13 +131,19 @@ impl Trust {
                 (reference.to_string(), entry)
             }
         };
+        let may_lack_digest = is_package && self.allows_unpinned;
         let name = || entry.scope.to_string();
         match (entry.requirement, entry.signer(subject, signatures)) {
-            (TrustRequirement::Signature, Err(reason)) => {
-                Err(TrustError::Unsigned { plugin, entry: name(), keys: entry.key_names(), reason })
-            }
-            (TrustRequirement::Digest, _) if !is_pinned => {
-                Err(TrustError::NotPinned { plugin, entry: name(), component: subject.component })
+            (TrustRequirement::Signature, Err(reason)) => Err(TrustError::Unsigned {
+                plugin,
+                is_package,
+                entry: name(),
+                keys: entry.key_names(),
+                reason,
+            }),
+            (TrustRequirement::Digest, _) if !(is_pinned || may_lack_digest) => {
+                let component = subject.component;
+                Err(TrustError::NotPinned { plugin, is_package, entry: name(), component })
             }
             (_, signer) => Ok(signer.ok()),
         }

@@ -40,6 +40,8 @@ pub enum TrustError {
     Unsigned {
         /// The source of the plugin.
         plugin: String,
+        /// True if it is a package of a registry.
+        is_package: bool,
         /// Name of the entry.
         entry: String,
         /// Names of the keys of the entry.
@@ -49,16 +51,38 @@ pub enum TrustError {
     },
     /// The plugin lacks a required digest.
     #[error(
-        "the plugin {plugin} is not trusted: the entry `{entry}` of `trust` in the policy requires a digest; write `sha256: {}` \
-         next to its `source` in the suite, or lock the suite with `gage-host lock`",
-        .component.hex()
+        "the plugin {plugin} is not trusted: the entry `{entry}` of `trust` in the policy requires a digest; {}",
+        pin_advice(.component, *.is_package)
     )]
     NotPinned {
         /// The source of the plugin.
         plugin: String,
+        /// True if it is a package of a registry.
+        is_package: bool,
         /// Name of the entry.
         entry: String,
         /// Digest of the component.
         component: Digest,
     },
+}
+
+impl TrustError {
+    /// Returns advice for a component that was read from the cache, if there is any beyond the message.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            TrustError::Unsigned { is_package: true, .. } => Some(
+                "`gage-host plugin pull` fetches signatures that were made after the package was fetched",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Says how to pin a component. A lock pins packages only.
+fn pin_advice(component: &Digest, is_package: bool) -> String {
+    let pin = format!("write `sha256: {}` next to its `source` in `plugins` of the suite", component.hex());
+    match is_package {
+        true => format!("{pin}, or lock the suite with `gage-host lock` and run it with `--locked`"),
+        false => pin,
+    }
 }

@@ -6,7 +6,7 @@ use semver::Version;
 pub const WIT_VERSION: &str = "0.1.1";
 
 /// Oldest version of `gage:plugin` that this host supports.
-pub const OLDEST_WIT_VERSION: &str = "0.1.0";
+pub const MIN_WIT_VERSION: &str = "0.1.0";
 
 /// Relation of a component's version of the contract to those of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Support {
 /// Returns whether this host, or another one, supports a version.
 pub(crate) fn support_of(version: &str) -> Support {
     let (Ok(version), Ok(oldest), Ok(newest)) =
-        (Version::parse(version), Version::parse(OLDEST_WIT_VERSION), Version::parse(WIT_VERSION))
+        (Version::parse(version), Version::parse(MIN_WIT_VERSION), Version::parse(WIT_VERSION))
     else {
         return Support::Other;
     };
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn released_versions_up_to_that_of_the_host_are_supported() {
         for (version, expected) in [
-            (OLDEST_WIT_VERSION, Support::Supported),
+            (MIN_WIT_VERSION, Support::Supported),
             (WIT_VERSION, Support::Supported),
             ("0.1.2", Support::Newer),
             ("0.1.10", Support::Newer),

@@ -1,6 +1,6 @@
 //! Summary of a component, read from its bytes before compilation.
 
-use crate::contract_version::{OLDEST_WIT_VERSION, Support, WIT_VERSION, is_supported, newest, support_of};
+use crate::contract_version::{MIN_WIT_VERSION, Support, WIT_VERSION, is_supported, newest, support_of};
 use crate::packages::{SECTION, packages_in};
 use crate::world::{Capability, World};
 use gage_config::Grants;
@@ -184,7 +184,7 @@ fn unsupported(what: &str, version: &str) -> Refusal {
     };
     Refusal::with_help(
         format!(
-            "it {what} of version {}; this host supports gage:plugin {OLDEST_WIT_VERSION} to {WIT_VERSION}",
+            "it {what} of version {}; this host supports gage:plugin {MIN_WIT_VERSION} to {WIT_VERSION}",
             shown(version)
         ),
         help,

@@ -66,7 +66,7 @@ pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models,
 pub use compile::{CompileLimits, CompileProgress, ComponentCompiler, compile_from_stdin};
 pub use component::{InstanceSetup, LoadError, PluginIdentity};
 pub use component_members::{ConfiguredMember, LoadedComponent, PluginComponent, PluginKind};
-pub use contract_version::{OLDEST_WIT_VERSION, WIT_VERSION};
+pub use contract_version::{MIN_WIT_VERSION, WIT_VERSION};
 pub use figure::AggregatorFigure;
 pub use host::PluginHost;
 pub use host_options::HostOptions;

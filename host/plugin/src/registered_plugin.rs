@@ -36,6 +36,8 @@ pub struct BundledComponent {
 pub(crate) enum Origin {
     Bundled(&'static str),
     File(PathBuf),
+    /// A file of the installation. It is trusted like a bundled component.
+    Installed(PathBuf),
     Registry(OciReference),
 }
 
@@ -44,7 +46,7 @@ impl Origin {
     pub(crate) fn place(&self) -> PathBuf {
         match self {
             Origin::Bundled(name) => PathBuf::from(name),
-            Origin::File(path) => path.clone(),
+            Origin::File(path) | Origin::Installed(path) => path.clone(),
             Origin::Registry(reference) => PathBuf::from(reference.to_string()),
         }
     }
@@ -60,7 +62,7 @@ impl std::fmt::Display for Origin {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Origin::Bundled(_) => formatter.write_str("comes with the program"),
-            Origin::File(path) => write!(formatter, "{}", path.display()),
+            Origin::File(path) | Origin::Installed(path) => write!(formatter, "{}", path.display()),
             Origin::Registry(reference) => write!(formatter, "{reference}"),
         }
     }
@@ -108,7 +110,7 @@ impl PluginOrigin {
     pub(crate) fn of(one: &RegisteredPlugin, loaded: &LoadedPlugin) -> PluginOrigin {
         let source = match &one.origin {
             Origin::Registry(reference) => reference.to_string(),
-            Origin::Bundled(_) | Origin::File(_) => one.origin.file_name(),
+            Origin::Bundled(_) | Origin::File(_) | Origin::Installed(_) => one.origin.file_name(),
         };
         PluginOrigin {
             id: one.id.clone(),

@@ -95,7 +95,7 @@ impl Registry {
             installed: component.locate(installation).map(|file| RegisteredPlugin {
                 id: component.name.to_owned(),
                 setup: InstanceSetup::of_file(&file),
-                origin: Origin::File(file),
+                origin: Origin::Installed(file),
                 is_entry: false,
                 loaded: Mutex::default(),
             }),
@@ -197,11 +197,12 @@ impl Registry {
 
     fn register(&mut self, new: RegisteredPlugin) -> Result<(), RegistryError> {
         if let Some(other) = self.registered.iter().find(|one| one.id == new.id) {
-            let by = match &other.origin {
-                Origin::Bundled(_) => "a component that comes with the program".to_owned(),
-                origin @ (Origin::File(_) | Origin::Registry(_)) => origin.to_string(),
-            };
-            return Err(RegistryError::IdTaken { id: new.id, by });
+            return Err(match &other.origin {
+                Origin::Bundled(_) => RegistryError::taken_by_bundled(&new.id),
+                origin @ (Origin::File(_) | Origin::Installed(_) | Origin::Registry(_)) => {
+                    RegistryError::IdTaken { id: new.id, by: origin.to_string() }
+                }
+            });
         }
         self.registered.push(new);
         Ok(())
@@ -262,7 +263,9 @@ impl Registry {
     fn unreplaced_optional(&self) -> impl Iterator<Item = &RegisteredPlugin> {
         let installed = self.optional.iter().filter_map(|one| one.installed.as_ref().ok());
         installed.filter(move |optional| {
-            !self.registered.iter().any(|one| one.id == optional.id || one.origin == optional.origin)
+            // An entry may name the file by its path.
+            let is_same = |one: &RegisteredPlugin| one.origin.place() == optional.origin.place();
+            !self.registered.iter().any(|one| one.id == optional.id || is_same(one))
         })
     }
 
@@ -285,9 +288,9 @@ impl Registry {
     ) -> Result<Option<(ComponentSummary, PluginDescription)>, RegistryError> {
         let description = match &one.origin {
             Origin::Bundled(name) => self.bundled_named(name)?.description,
-            Origin::Registry(_) => return Ok(None),
-            Origin::File(_) if one.is_entry => return Ok(None),
-            Origin::File(_) => {
+            Origin::File(_) | Origin::Registry(_) => return Ok(None),
+            Origin::Installed(_) if one.is_entry => return Ok(None),
+            Origin::Installed(_) => {
                 let optional = self.optional.iter().find(|optional| optional.component.name == one.id);
                 optional.map_or("null", |optional| optional.component.description)
             }
@@ -463,7 +466,9 @@ impl Registry {
     fn file(&self, path: &Path) -> Result<AnyComponent, RegistryError> {
         let settled = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_same = |one: &&RegisteredPlugin| match &one.origin {
-            Origin::File(other) => other.canonicalize().is_ok_and(|other| other == settled),
+            Origin::File(other) | Origin::Installed(other) => {
+                other.canonicalize().is_ok_and(|other| other == settled)
+            }
             Origin::Bundled(_) | Origin::Registry(_) => false,
         };
         if let Some(one) = self.registered.iter().find(is_same) {

@@ -99,6 +99,12 @@ pub enum RegistryError {
 }
 
 impl RegistryError {
+    /// Returns the error of an entry with the id of a bundled component.
+    pub fn taken_by_bundled(id: &str) -> RegistryError {
+        let by = "a component that comes with the program".to_owned();
+        RegistryError::IdTaken { id: id.to_owned(), by }
+    }
+
     /// Returns advice, if there is any beyond the message.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -108,13 +114,10 @@ impl RegistryError {
                 Some("restore the intended file; or, if you trust the new one, write its sha256".to_owned())
             }
             RegistryError::NotFetched { reference, .. } => Some(format!(
-                "fetch it with `gage-host plugin pull {reference}`; `run`, `lock` and `score` fetch it too, unless they are \
-                 offline"
+                "fetch it with `gage-host plugin pull {reference}`; `run`, `lock` and `score` fetch it too if the suite has \
+                 no other error, unless they are offline"
             )),
-            RegistryError::Untrusted(_) => Some(
-                "`gage-host plugin pull` fetches signatures that were made after the package was fetched"
-                    .to_owned(),
-            ),
+            RegistryError::Untrusted(error) => error.help().map(str::to_owned),
             RegistryError::NotInstalled { remedy, .. } => Some((*remedy).to_owned()),
             RegistryError::Load(error) => error.help.clone(),
             RegistryError::Unknown { .. }

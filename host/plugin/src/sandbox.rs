@@ -2,6 +2,7 @@
 //! WASI.
 
 mod guest_log;
+mod host_fuel;
 mod imports;
 mod print_stream;
 mod wasi;
@@ -14,6 +15,7 @@ use crate::plugin_line::LineReceiver;
 use crate::shortage::shortage_in;
 use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_TABLES_PER_CALL};
 use guest_log::GuestLog;
+use host_fuel::HostFuel;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +28,7 @@ pub struct GuestState {
     pub(crate) limiter: TotalLimiter,
     log: Arc<Mutex<GuestLog>>,
     host_calls_left: u64,
+    host_fuel: HostFuel,
     /// Reason why the host ended the guest, if it did.
     pub(crate) ended: Option<String>,
     /// Time that the guest waited for granted requests, which does not count against it.
@@ -47,6 +50,7 @@ impl GuestState {
             limiter: TotalLimiter::new(limits),
             log: Arc::new(Mutex::new(GuestLog::new(plugin, subject, lines, limits))),
             host_calls_left: limits.host_calls,
+            host_fuel: HostFuel::new(limits.fuel_per_item),
             ended: None,
             waited: Duration::ZERO,
             may_wait: limits.wait_time,

@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 use gage_core::Digest;
-use gage_plugin::{OLDEST_WIT_VERSION, WIT_VERSION};
+use gage_plugin::{MIN_WIT_VERSION, WIT_VERSION};
 use std::path::{Path, PathBuf};
 
 /// Every released file with its digest. A new version adds lines; existing lines never change.
@@ -66,10 +66,10 @@ fn items_of(version: &str, file: &str) -> Vec<String> {
 #[test]
 fn compatible_versions_only_add_gated_items() {
     let is_in_track = |version: &str| version.starts_with("0.1.") && version <= WIT_VERSION;
-    assert!(is_in_track(OLDEST_WIT_VERSION) && is_in_track(WIT_VERSION));
+    assert!(is_in_track(MIN_WIT_VERSION) && is_in_track(WIT_VERSION));
     let gate = format!("@since(version = {WIT_VERSION}) ");
     for file in ["host.wit", "plugin.wit", "types.wit"] {
-        let (old, new) = (items_of(OLDEST_WIT_VERSION, file), items_of(WIT_VERSION, file));
+        let (old, new) = (items_of(MIN_WIT_VERSION, file), items_of(WIT_VERSION, file));
         let kept: Vec<&String> = new.iter().filter(|item| !item.starts_with(&gate)).collect();
         assert_eq!(kept, old.iter().collect::<Vec<_>>(), "{file} changes a released item");
     }

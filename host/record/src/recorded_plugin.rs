@@ -55,9 +55,9 @@ impl std::fmt::Display for RecordedPlugin {
 impl std::fmt::Display for PluginSigner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         /// Number of hexadecimal digits of a fingerprint that are shown.
-        const SHOWN_DIGITS: usize = 16;
+        const MAX_SHOWN_DIGITS: usize = 16;
         let digits = self.fingerprint.strip_prefix("sha256:").unwrap_or(&self.fingerprint);
-        let shown: String = digits.chars().take(SHOWN_DIGITS).collect();
+        let shown: String = digits.chars().take(MAX_SHOWN_DIGITS).collect();
         write!(formatter, "signed with {} ({shown})", self.key)
     }
 }

@@ -1,5 +1,6 @@
 //! Errors of the library: one enum, in which each variant has one category.
 
+use crate::error_category::ErrorCategory;
 use crate::merge_error::MergeError;
 use crate::other_run::OtherRun;
 use gage_backend::{AnswerCacheError, BatchError, RecordingError};
@@ -16,20 +17,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Category of an error, by who must act on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorCategory {
-    /// The suite, the request or a referenced file is wrong.
-    Configuration,
-    /// The suite differs from its lock, or the policy does not trust a plugin.
-    LockMismatch,
-    /// Shards or records of a run are missing.
-    Incomplete,
-    /// The machine failed, or this library has a bug.
-    Internal,
-}
 
 /// Error of a call.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +66,14 @@ pub enum RunnerError {
     /// The suite has errors.
     #[error("the suite has errors")]
     Problems(Box<Problems>),
+    /// Packages of the suite cannot be fetched.
+    #[error("packages of the suite cannot be fetched")]
+    UnfetchedPackages {
+        /// The errors.
+        problems: Box<Problems>,
+        /// The category of all errors together.
+        category: ErrorCategory,
+    },
     /// A lock, a template or another file of a frozen suite cannot be used.
     #[error(transparent)]
     Suite(#[from] SuiteError),
@@ -368,6 +363,7 @@ impl RunnerError {
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunnerError::Problems(problems) if problems.has_untrusted_plugin() => ErrorCategory::LockMismatch,
+            RunnerError::UnfetchedPackages { category, .. } => *category,
             RunnerError::LockMismatch { .. }
             | RunnerError::Plugins(RegistryError::Untrusted(_))
             | RunnerError::LockedKernels { .. }

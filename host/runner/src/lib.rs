@@ -21,10 +21,12 @@ mod batch;
 mod context;
 mod describe;
 mod error;
+mod error_category;
 mod finish;
 mod finished_shard;
 mod gate_power;
 mod http_exchanges;
+mod limited_slices;
 mod live_reports;
 mod lock;
 mod merge;
@@ -48,7 +50,8 @@ mod verify;
 pub use answer_cache::{CacheChoice, CacheOptions};
 pub use async_runtime::start_runtime;
 pub use context::{Context, HostSettings, hub_token, user_cache_folder};
-pub use error::{ErrorCategory, RunnerError};
+pub use error::RunnerError;
+pub use error_category::ErrorCategory;
 pub use gage_backend::{BatchReport, TakenResults};
 pub use gage_engine::{
     CancelToken, ConcurrencyLimit, LimitedRequests, MeanMetric, RunUsage, StopReason, TaskReport,
@@ -56,6 +59,7 @@ pub use gage_engine::{
 pub use gage_record::RunStatus;
 pub use gate_power::{GatedScore, check_gates, gated_scores};
 pub use http_exchanges::HttpExchanges;
+pub use limited_slices::check_limited_slices;
 pub use lock::{LockChange, LockOutcome, default_lock_path, lock};
 pub use merge::{MergeOutcome, merge};
 pub use merge_error::MergeError;
@@ -63,6 +67,7 @@ pub use missing_records::{MissingRecords, ShardProgress};
 pub use observe::{EventsHttp, ObserveOptions};
 pub use other_run::OtherRun;
 pub use outcome::{CoverageShortfall, Ending, RunOutcome, Shortfall};
+pub use packages::pin_packages;
 pub use progress::{NoProgress, RunEvent, RunProgress};
 pub use request::{
     DEFAULT_CONCURRENCY, LockAction, LockRequest, MergeRequest, RescoreRequest, ResumeRequest, RunRequest,

@@ -6,7 +6,7 @@ use crate::progress::FetchEvents;
 use crate::request::{LockAction, LockRequest, RunRequest};
 use crate::shortage::watched;
 use crate::suite_source::{ReadSuite, Variables};
-use crate::{HostSettings, RunnerError, SuiteSource};
+use crate::{Context, HostSettings, RunnerError, SuiteSource};
 use gage_backend::{KernelVariant, ModelProgram, OpenOptions};
 use gage_config::BackendKind;
 use gage_core::Digest;
@@ -16,6 +16,7 @@ use gage_record::{Difference, RunIdentity};
 use gage_suite::{DatasetRows, Lock, Origin, PluginPlaces};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Returns the default path of a suite's lock: next to the suite, with its name.
 pub fn default_lock_path(suite: &Path) -> PathBuf {
@@ -127,7 +128,9 @@ fn check_suite(locked: &Lock, found: &Lock, path: &Path) -> Result<(), RunnerErr
 
 /// Computes the lock of a suite, and opens its datasets. All problems are collected before any is returned.
 fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Datasets), RunnerError> {
-    let context = &request.context;
+    // The lock is what pins packages, so the policy cannot require their digests before.
+    let trust = Arc::new(request.context.trust.allowing_unpinned());
+    let context = &Context { trust, ..request.context.clone() };
     let mut suite = ReadSuite::new(context, &request.suite, Variables::default());
     let config = suite.loaded.config.take();
     let mut problems = std::mem::take(&mut suite.loaded.problems);
@@ -144,7 +147,7 @@ fn found_lock(request: &LockRequest, before: Option<&Lock>) -> Result<(Lock, Dat
         let fetched = context.fetch_packages(&mut config, &pins, request.is_offline, &mut problems);
         fetched.map(|()| config)
     });
-    let config = config.transpose()?;
+    let config = config.transpose().map_err(|error| explain(error, &suite))?;
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let fetching = FetchEvents(&*context.progress);
     let locating = context.locate_options(request.is_offline, &fetching);
@@ -280,7 +283,10 @@ pub(crate) fn explained(
     host: &HostSettings,
     suite: &ReadSuite,
 ) -> RunnerError {
-    if !matches!(error, RunnerError::Problems(_) | RunnerError::Plugins(_)) {
+    if !matches!(
+        error,
+        RunnerError::Problems(_) | RunnerError::UnfetchedPackages { .. } | RunnerError::Plugins(_)
+    ) {
         return error;
     }
     let places = PluginPlaces {

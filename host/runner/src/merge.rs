@@ -171,7 +171,8 @@ fn planned(
     let Some(mut config) = config.filter(|_| !problems.has_errors()) else {
         return Err(RunnerError::problems(problems));
     };
-    request.context.fetch_packages(&mut config, &first.manifest().plugins, false, &mut problems)?;
+    let pins = &first.manifest().plugins;
+    request.context.fetch_packages(&mut config, pins, request.is_offline, &mut problems)?;
     let scoring = Plan::scoring(&config, first.manifest(), None, &mut registry, &mut problems);
     let Some(scoring) = scoring else { return Err(RunnerError::problems(problems)) };
     let recorded = &first.manifest().identity.plugins;

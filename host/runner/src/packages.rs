@@ -1,7 +1,7 @@
 //! Fetches the packages of a suite from registries into the cache.
 
 use crate::async_runtime::start_runtime;
-use crate::{Context, RunEvent, RunnerError};
+use crate::{Context, ErrorCategory, RunEvent, RunnerError};
 use gage_config::{PipelineConfig, PluginSource, PluginSpec, Problems};
 use gage_core::{Digest, OciReference};
 use gage_oci::{OciClient, OciError, OciSettings};
@@ -12,19 +12,21 @@ use gage_record::RecordedPlugin;
 /// The reason why a package was not fetched.
 #[derive(Debug, PartialEq, Eq)]
 struct FetchProblem {
+    category: ErrorCategory,
     message: String,
     help: Option<String>,
 }
 
 impl From<OciError> for FetchProblem {
     fn from(error: OciError) -> FetchProblem {
-        FetchProblem { message: error.message, help: error.help }
+        let category = ErrorCategory::of_registry(error.kind);
+        FetchProblem { category, message: error.message, help: error.help }
     }
 }
 
 impl From<StoreError> for FetchProblem {
     fn from(error: StoreError) -> FetchProblem {
-        FetchProblem { message: error.to_string(), help: None }
+        FetchProblem { category: ErrorCategory::Configuration, message: error.to_string(), help: None }
     }
 }
 
@@ -53,7 +55,8 @@ impl Context {
     /// unless `is_offline`. A registry that the policy does not name is not asked: the plan refuses its packages.
     ///
     /// # Errors
-    /// Fails if the machine cannot start an async runtime. A package that cannot be fetched is an error in `problems`.
+    /// Fails if the machine cannot start an async runtime, or a package cannot be fetched. The second error takes `problems`. A
+    /// damaged cache is an error in `problems`.
     pub fn fetch_packages(
         &self,
         config: &mut PipelineConfig,
@@ -88,20 +91,31 @@ impl Context {
         };
         let fetcher = Fetcher { context: self, store, client };
         let runtime = start_runtime(0)?;
+        // So far, only the cache had errors.
+        let mut failures = vec![ErrorCategory::Configuration; problems.counts().0];
         for package in missing {
             let Some(spec) = config.plugins.get_mut(package.index) else { continue };
             match runtime.block_on(fetcher.fetch(spec, &package)) {
                 Ok(component) => spec.resolved = Some(component),
-                Err(problem) => report(spec, problem, problems),
+                Err(problem) => {
+                    failures.push(problem.category);
+                    report(spec, problem, problems);
+                }
             }
         }
-        Ok(())
+        match failures.is_empty() {
+            true => Ok(()),
+            false => Err(RunnerError::UnfetchedPackages {
+                problems: Box::new(std::mem::take(problems)),
+                category: ErrorCategory::of_all(&failures),
+            }),
+        }
     }
 }
 
 /// Pins the packages of a suite that have no digest to those of a lock or of a recorded run. Returns the digest of the manifest
 /// for each entry that is the same package.
-pub(crate) fn pin_packages(config: &mut PipelineConfig, pins: &[RecordedPlugin]) -> Vec<Option<Digest>> {
+pub fn pin_packages(config: &mut PipelineConfig, pins: &[RecordedPlugin]) -> Vec<Option<Digest>> {
     let mut manifests = Vec::with_capacity(config.plugins.len());
     for spec in &mut config.plugins {
         manifests.push(pin_package(spec, pins));
@@ -193,6 +207,7 @@ impl Fetcher<'_> {
 /// Describes a locked package that the registry does not return.
 fn lost_package(reference: &OciReference, manifest: Digest, error: OciError) -> FetchProblem {
     FetchProblem {
+        category: ErrorCategory::of_registry(error.kind),
         message: format!(
             "the package {reference} of the lock or of the run, with the manifest {manifest}, is neither in the cache nor can it \
              be fetched: {}",
@@ -209,6 +224,7 @@ fn lost_package(reference: &OciReference, manifest: Digest, error: OciError) -> 
 /// Describes a package whose component is not the wanted one.
 fn moved_tag(reference: &OciReference, wanted: Digest, found: Digest) -> FetchProblem {
     FetchProblem {
+        category: ErrorCategory::LockMismatch,
         message: format!(
             "sha256 mismatch for {reference}: expected {}, found {}",
             wanted.hex(),

@@ -110,6 +110,8 @@ pub struct RescoreRequest {
     pub judges: Option<Vec<String>>,
     /// Maximum number of requests to judges in flight; default [`DEFAULT_CONCURRENCY`].
     pub concurrency: Option<usize>,
+    /// True to forbid downloads of plugins, datasets and model files.
+    pub is_offline: bool,
 }
 
 impl RescoreRequest {
@@ -130,6 +132,8 @@ pub struct MergeRequest {
     pub plugin_folders: Vec<PathBuf>,
     /// True to write the run even if shards or records are missing.
     pub is_partial: bool,
+    /// True to forbid downloads of plugins.
+    pub is_offline: bool,
 }
 
 impl MergeRequest {

@@ -128,6 +128,7 @@ fn judge_again(
         output_folder: root,
         run_id: Some(run_id),
         concurrency: request.concurrency,
+        is_offline: request.is_offline,
         ..RunRequest::new(source)
     };
     rejudge(&run, parent, judges, suite)
@@ -168,7 +169,7 @@ fn planned(
     };
     // Another suite may want what its tags are now.
     let pins = if request.suite.is_none() { parent.manifest().plugins.as_slice() } else { &[] };
-    request.context.fetch_packages(&mut config, pins, false, &mut problems)?;
+    request.context.fetch_packages(&mut config, pins, request.is_offline, &mut problems)?;
     if !request.overrides.is_empty()
         && let Ok(RecordedConfig { config: Some(unchanged), .. }) = suite(request, &[], parent)
         && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)

@@ -8,6 +8,7 @@ use crate::describe::{describe, describe_judges};
 use crate::finish::{EndedRun, Origin, outage_of};
 use crate::gate_power::check_gates;
 use crate::http_exchanges::HttpExchanges;
+use crate::limited_slices::check_limited_slices;
 use crate::live_reports::LiveReports;
 use crate::other_run::OtherRun;
 use crate::output_folder::OutputFolder;
@@ -268,6 +269,7 @@ impl SuiteRun<'_> {
         };
         plan.check_prompts(&datasets, &mut problems);
         check_gates(&plan, &datasets, self.request.max_samples, &mut problems);
+        check_limited_slices(&plan, &datasets, self.request.max_samples, &mut problems);
         if problems.has_errors() {
             return Err(RunnerError::problems(problems));
         }

@@ -4,7 +4,7 @@ use crate::json::{check_type, read};
 use crate::key::VerifyingKey;
 use crate::rejection::Rejection;
 use crate::signature::BUNDLE_MEDIA_TYPE;
-use crate::statement::{PAYLOAD_TYPE, PREDICATE_TYPE};
+use crate::statement::{self, PAYLOAD_TYPE, PREDICATE_TYPE};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gage_core::Digest;
@@ -80,6 +80,14 @@ pub(crate) fn decode(json: &[u8]) -> Result<SignedPayload, Rejection> {
         signature: decode_base64(&signature.sig, "signature")?,
         named_key: named_key(&key.hint),
     })
+}
+
+/// Returns the SHA-256 digests that a bundle says it is about, whoever made it. `None` if they cannot be read. Nothing is
+/// verified.
+pub fn claimed_subjects(json: &[u8]) -> Option<Vec<Digest>> {
+    let bundle: Bundle = read(json, "JSON", "a Sigstore bundle").ok()?;
+    let envelope = bundle.dsse_envelope.filter(|envelope| envelope.payload_type == PAYLOAD_TYPE)?;
+    statement::subjects(&decode_base64(&envelope.payload, "payload").ok()?)
 }
 
 fn missing(member: &str) -> Rejection {

@@ -1,7 +1,7 @@
 //! Errors of keys.
 
 /// Maximum size of a key file, in bytes.
-pub(crate) const MAX_KEY_BYTES: usize = 64 << 10;
+pub const MAX_KEY_BYTES: usize = 64 << 10;
 
 /// Reason why a key cannot be used. Its text follows the name of the key's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -29,8 +29,9 @@ mod verify;
 #[cfg(test)]
 mod test_keys;
 
+pub use bundle::claimed_subjects;
 pub use key::VerifyingKey;
-pub use key_error::KeyError;
+pub use key_error::{KeyError, MAX_KEY_BYTES};
 pub use sign::{sign_bundle, sign_simple};
 pub use signature::{
     BUNDLE_MEDIA_TYPE, MAX_SIGNATURE_BYTES, MAX_SIGNATURES, SIGNATURE_ANNOTATION, SIMPLE_SIGNING_MEDIA_TYPE,

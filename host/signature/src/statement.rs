@@ -79,6 +79,12 @@ pub(crate) fn check(payload: &[u8], subject: &Subject) -> Result<(), Rejection> 
     Err(Rejection::OtherSubject { found, expected: expected(subject) })
 }
 
+/// Returns the SHA-256 digests of all subjects of a statement. `None` if one has no such digest, or it is not a statement.
+pub(crate) fn subjects(payload: &[u8]) -> Option<Vec<Digest>> {
+    let statement: Statement = read(payload, "payload", "an in-toto statement").ok()?;
+    statement.subject.iter().map(|entry| entry.digest.get("sha256")?.parse().ok()).collect()
+}
+
 fn describe(entry: &StatementSubject) -> String {
     let name = entry.name.as_deref().unwrap_or_default();
     let digest = entry.digest.get("sha256").map_or("something without a SHA-256", String::as_str);

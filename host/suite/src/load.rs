@@ -3,7 +3,7 @@
 use crate::files;
 use crate::run_config::{Folders, compile};
 use crate::template::OtherTemplate;
-use crate::{SuiteError, TemplateRef, placeholders};
+use crate::{READY_SUITES, SuiteError, TemplateRef, placeholders};
 use gage_config::{
     Environment, Node, Permissions, PipelineConfig, Problems, Purpose, SuiteChoices, apply_override,
     load_document, loader_of_file, parse_document, shown_path,
@@ -120,8 +120,8 @@ fn text_of(path: &Path, problems: &mut Problems) -> Option<String> {
         Err(error) => {
             let message = gage_core::system_message(&error);
             let problem = problems.error_without_place(format!("cannot read the suite {shown}: {message}"));
-            if let Some(near) = near_suite(path) {
-                problem.help(format!("did you mean {}?", near.display()));
+            if let Some(help) = help_for_missing(path) {
+                problem.help(help);
             }
             return None;
         }
@@ -141,6 +141,22 @@ fn is_data_file(path: &Path) -> bool {
 
 /// Maximum number of files whose names are compared with that of a missing suite.
 const MAX_COMPARED_FILES: usize = 1_000;
+
+/// Returns what to do about a path of no file.
+fn help_for_missing(path: &Path) -> Option<String> {
+    if path.exists() {
+        return None;
+    }
+    if let Some(near) = near_suite(path) {
+        return Some(format!("did you mean {}?", near.display()));
+    }
+    let ready =
+        path.to_str().and_then(|name| gage_core::nearest(name, READY_SUITES.iter().map(|suite| suite.name)));
+    Some(match ready {
+        Some(name) => format!("did you mean the ready suite {name}?"),
+        None => "check the path, or name a ready suite that `gage-host suites list` prints".to_owned(),
+    })
+}
 
 /// Returns the suite that a path of no file was most likely meant to name, from the same folder.
 fn near_suite(path: &Path) -> Option<PathBuf> {

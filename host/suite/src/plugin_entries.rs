@@ -85,6 +85,14 @@ impl SuitePlugins {
         items.iter().filter_map(pin).collect()
     }
 
+    /// Returns the line with the source of an entry, counted from 1. `None` if there is no such entry.
+    pub fn source_line(&self, id: &str) -> Option<usize> {
+        let items = self.root.get(PLUGINS).and_then(Node::as_list).unwrap_or_default();
+        let item = items.iter().find(|item| item.text_of(ID) == Some(id))?;
+        let before = self.text.get(..item.get(SOURCE)?.span.start)?;
+        Some(before.matches('\n').count() + 1)
+    }
+
     /// Adds an entry at the end of `plugins`, and the section if it is missing.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ the tests.
 import builtins
 import io
 import json
+import operator
 import sys
 import types
 from typing import Any
@@ -67,7 +68,7 @@ def _apply(asked: dict[str, Any]) -> dict[str, Any]:
     if asked["operation"] == "call":
         changed = {}
         for place, (value, sent) in enumerate(zip(arguments, asked["arguments"])):
-            if type(value) in (list, dict, set, bytearray):
+            if type(value) in codec.MUTABLE_TYPES:
                 form = _form(value)
                 if form != sent:
                     changed[str(place)] = form
@@ -84,10 +85,11 @@ _OPERATIONS: dict[str, Any] = {
     "length": lambda target, arguments, named: len(target),
     "truth": lambda target, arguments, named: bool(target),
     "text": lambda target, arguments, named: str(target),
+    "representation": lambda target, arguments, named: repr(target),
     "iterate": lambda target, arguments, named: _Iteration(iter(target)),
     "next": lambda target, arguments, named: target.take(),
-    "equal": lambda target, arguments, named: bool(target == arguments[0]),
-    "less": lambda target, arguments, named: bool(target < arguments[0]),
+    "compare": lambda target, arguments, named: bool(getattr(operator, arguments[0])(target, arguments[1])),
+    "operator": lambda target, arguments, named: getattr(operator, arguments[0])(target, *arguments[1:]),
     "instance": lambda target, arguments, named: isinstance(arguments[0], target),
 }
 

@@ -4,6 +4,7 @@ Plain values are copied. Everything else stays where it is, and crosses as the n
 that the other side chose: it creates values of a fixed list of types.
 """
 
+import array
 import base64
 import builtins
 import collections
@@ -19,6 +20,19 @@ MAX_DEPTH = 80
 """Maximum nesting of a value that is copied."""
 
 _MAX_JSON_INTEGER = 1 << 63
+
+MUTABLE_TYPES = (
+    list,
+    dict,
+    set,
+    bytearray,
+    array.array,
+    collections.OrderedDict,
+    collections.Counter,
+    collections.defaultdict,
+    collections.deque,
+)
+"""Types of values that a function may change in place."""
 
 _NAMED_TYPES = {
     name: value
@@ -71,6 +85,13 @@ def _pairs(tag: str) -> Callable[[Any, Callable[[Any], Any]], Any]:
     return lambda value, part: [tag, [[part(key), part(one)] for key, one in value.items()]]
 
 
+def _items(value: Any, part: Callable[[Any], Any]) -> Any:
+    return ["items", [[part(key), part(one)] for key, one in value]]
+
+
+_MAPPINGS: tuple[dict[Any, Any], ...] = ({}, collections.OrderedDict())
+"""Mappings whose views have types of their own."""
+
 _WRITERS: dict[type, Callable[[Any, Callable[[Any], Any]], Any]] = {
     list: _sequence("list"),
     tuple: _sequence("tuple"),
@@ -79,8 +100,12 @@ _WRITERS: dict[type, Callable[[Any, Callable[[Any], Any]], Any]] = {
     dict: _pairs("dict"),
     collections.OrderedDict: _pairs("ordered"),
     collections.Counter: _pairs("counter"),
-    collections.defaultdict: _pairs("default"),
+    collections.defaultdict: lambda value, part: [*_pairs("default")(value, part), part(value.default_factory)],
     collections.deque: lambda value, part: ["deque", [part(one) for one in value], value.maxlen],
+    **{type(one.keys()): _sequence("keys") for one in _MAPPINGS},
+    **{type(one.values()): _sequence("values") for one in _MAPPINGS},
+    **{type(one.items()): _items for one in _MAPPINGS},
+    array.array: lambda value, part: ["array", value.typecode, [part(one) for one in value]],
     bytes: lambda value, part: ["bytes", value.hex()],
     bytearray: lambda value, part: ["bytearray", value.hex()],
     complex: lambda value, part: ["complex", value.real, value.imag],
@@ -135,7 +160,13 @@ _READERS: dict[str, Callable[..., Any]] = {
     "dict": lambda pairs, part: {part(key): part(one) for key, one in pairs},
     "ordered": lambda pairs, part: collections.OrderedDict((part(key), part(one)) for key, one in pairs),
     "counter": lambda pairs, part: collections.Counter({part(key): part(one) for key, one in pairs}),
-    "default": lambda pairs, part: collections.defaultdict(None, {part(key): part(one) for key, one in pairs}),
+    "default": lambda pairs, factory, part: collections.defaultdict(
+        part(factory), {part(key): part(one) for key, one in pairs}
+    ),
+    "keys": lambda parts, part: {part(one): None for one in parts}.keys(),
+    "values": lambda parts, part: dict(enumerate([part(one) for one in parts])).values(),
+    "items": lambda pairs, part: {part(key): part(one) for key, one in pairs}.items(),
+    "array": lambda code, parts, part: array.array(code, [part(one) for one in parts]),
     "deque": lambda parts, most, part: collections.deque([part(one) for one in parts], most),
     "bytes": lambda text, part: bytes.fromhex(text),
     "bytearray": lambda text, part: bytearray.fromhex(text),

@@ -4,6 +4,8 @@ import re
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 
+_FUTURE = re.compile(r"^from __future__ import [^(\n]*$", re.MULTILINE)
+
 _FIRST_WORDS = ("def ", "async def ", "class ", "import ", "from ")
 """Beginnings of lines, one of which a prompt has if it is code."""
 
@@ -12,8 +14,8 @@ def program_of(answer: str, prompt: str, entry_point: str, form: str) -> str:
     """Returns the program that the tests call.
 
     `completion` continues the prompt with the answer as it is. `whole` is the code of the answer alone. `auto` puts the prompt
-    before a whole function, for its imports and helpers, and continues the prompt with anything else. A prompt that is not
-    code is left out.
+    before a whole function, for its imports and helpers, and continues the prompt with anything else. Imports of
+    `__future__` come before the prompt. A prompt that is not code is left out.
     """
     if form == "completion":
         return prompt + answer
@@ -22,7 +24,8 @@ def program_of(answer: str, prompt: str, entry_point: str, form: str) -> str:
     if form == "whole" or not whole_prompt:
         return code
     if defines(code, entry_point):
-        return f"{whole_prompt}\n\n{code}"
+        future = "".join(f"{line}\n" for line in _FUTURE.findall(code))
+        return f"{future}{whole_prompt}\n\n{_FUTURE.sub('', code)}"
     # The host removes the last line break of a prompt that became a message.
     is_open = not prompt.endswith("\n") and not code.startswith("\n")
     return f"{prompt}\n{code}" if is_open else prompt + code

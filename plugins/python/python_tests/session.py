@@ -1,10 +1,11 @@
 """The tests' side of the border: objects that stand for those of the candidate, and the requests that they send.
 
 A comparison of an object of the candidate with a value of the tests is false or an error, and never asks the candidate: it
-could say that it equals anything.
+could say that it equals anything. The same holds for arithmetic and for `in`. The candidate is asked if both are its objects.
 """
 
 import builtins
+import collections
 import json
 import types
 from collections.abc import Callable, Iterator
@@ -82,7 +83,8 @@ class Session:
         for name in described["bases"]:
             found = getattr(builtins, str(name), None)
             if isinstance(found, type) and issubclass(found, Exception):
-                kind = found
+                # `map`, `zip` and `filter` of the tests would take StopIteration for the end of their items.
+                kind = RuntimeError if issubclass(found, StopIteration) else found
                 break
         else:
             raise self._end(f"it raised {described['type']}")
@@ -111,22 +113,19 @@ class Session:
         return Foreign(self, form[1], str(form[2]))
 
     def _change(self, arguments: Any, changed: dict[str, Any]) -> None:
-        """Repeats what the candidate did to the lists, mappings and sets that it got."""
+        """Repeats what the candidate did to the containers that it got."""
         for place, form in changed.items():
             old, new = arguments[int(place)], codec.decode(form, self._of_form)
-            if type(old) in (list, bytearray) and type(new) is type(old):
-                old[:] = new
-            elif type(old) in (dict, set) and type(new) is type(old):
+            if type(old) not in codec.MUTABLE_TYPES or type(new) is not type(old):
+                continue
+            if isinstance(old, (dict, set)):
                 old.clear()
                 old.update(new)
-
-
-def _refused(name: str) -> Callable[..., Any]:
-    def refuse(self: Any, *_: Any) -> Any:
-        kind = object.__getattribute__(self, "_kind")
-        raise TypeError(f"the candidate's {kind} is not a plain value, so tests cannot use {name} on it")
-
-    return refuse
+            elif isinstance(old, collections.deque):
+                old.clear()
+                old.extend(new)
+            else:
+                old[:] = new
 
 
 class Foreign:
@@ -149,6 +148,24 @@ class Foreign:
     def __getitem__(self, key: Any) -> Any:
         return _ask(self, "item", [key])
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _ask(self, "operator", ["setitem", key, value])
+
+    def __delitem__(self, key: Any) -> None:
+        _ask(self, "operator", ["delitem", key])
+
+    def __contains__(self, item: Any) -> bool:
+        if isinstance(item, Foreign):
+            return _ask(self, "compare", ["contains", item]) is True
+        return any(item is one or item == one for one in self)
+
+    def __enter__(self) -> Any:
+        return _ask(self, "attribute", ["__enter__"])()
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves the context as after a success: it could hide an assertion that failed."""
+        _ask(self, "attribute", ["__exit__"])(None, None, None)
+
     def __len__(self) -> int:
         return int(_ask(self, "length"))
 
@@ -157,6 +174,9 @@ class Foreign:
 
     def __str__(self) -> str:
         return str(_ask(self, "text"))
+
+    def __repr__(self) -> str:
+        return str(_ask(self, "representation"))
 
     def __iter__(self) -> Iterator[Any]:
         iteration = _ask(self, "iterate")
@@ -169,12 +189,7 @@ class Foreign:
         raise StopIteration
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Foreign) and _ask(self, "equal", [other]) is True
-
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, Foreign):
-            return _refused("<")(self)
-        return _ask(self, "less", [other]) is True
+        return isinstance(other, Foreign) and _ask(self, "compare", ["eq", other]) is True
 
     def __hash__(self) -> int:
         return hash(object.__getattribute__(self, "_place"))
@@ -188,9 +203,37 @@ def _ask(foreign: Foreign, operation: str, arguments: Any = (), named: Any = typ
     return session.apply(object.__getattribute__(foreign, "_place"), operation, arguments, named)
 
 
-for _operator in (
-    "le gt ge add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor "
-    "lshift rlshift rshift rrshift neg pos abs invert round int float complex index divmod rdivmod matmul rmatmul "
-    "trunc floor ceil iadd isub imul"
-).split():
-    setattr(Foreign, f"__{_operator}__", _refused(_operator))
+def _refused(name: str) -> Callable[..., Any]:
+    def refuse(self: Any, *_: Any) -> Any:
+        kind = object.__getattribute__(self, "_kind")
+        raise TypeError(f"the candidate's {kind} is not a plain value, so tests cannot use {name} on it")
+
+    return refuse
+
+
+def _among_objects(name: str, ask: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Returns an operator of two objects of the candidate."""
+    refuse = _refused(name)
+    return lambda self, other: ask(self, other) if isinstance(other, Foreign) else refuse(self)
+
+
+def _define_operators() -> None:
+    def compared(name: str) -> Callable[[Any, Any], Any]:
+        return lambda self, other: _ask(self, "compare", [name, other]) is True
+
+    def computed(name: str) -> Callable[[Any, Any], Any]:
+        return lambda self, other: _ask(self, "operator", [f"__{name}__", other])
+
+    for name in ("lt", "le", "gt", "ge"):
+        setattr(Foreign, f"__{name}__", _among_objects(name, compared(name)))
+    for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split():
+        setattr(Foreign, f"__{name}__", _among_objects(name, computed(name)))
+        setattr(Foreign, f"__i{name}__", _among_objects(f"i{name}", computed(f"i{name}")))
+        setattr(Foreign, f"__r{name}__", _refused(f"r{name}"))
+    for name in ("neg", "pos", "abs", "invert"):
+        setattr(Foreign, f"__{name}__", lambda self, name=name: _ask(self, "operator", [name]))
+    for name in "divmod rdivmod round int float complex index trunc floor ceil".split():
+        setattr(Foreign, f"__{name}__", _refused(name))
+
+
+_define_operators()

@@ -112,11 +112,20 @@ def _free_names(programs: list[str], space: dict[str, Any]) -> set[str]:
     return read - bound
 
 
+def _message_of(error: BaseException) -> str:
+    """Returns the text of an exception; an empty one if an object of the candidate is part of it and has no text."""
+    try:
+        return str(error)
+    except BaseException:
+        return ""
+
+
 def _failed(session: Session, error: BaseException, test: int | None) -> Verdict:
     if session.ended is not None or isinstance(error, CandidateEnded):
         return Verdict("exit", session.ended, test=test)
     kind = type(error).__name__
-    text = f"{kind}: {error}" if str(error) else kind
+    message = _message_of(error)
+    text = f"{kind}: {message}" if message else kind
     if any(error is one for one in session.raised):
         names = [one.__name__ for one in type(error).__mro__]
         outcome = next((OUTCOMES_BY_EXCEPTION[name] for name in names if name in OUTCOMES_BY_EXCEPTION), "exception")

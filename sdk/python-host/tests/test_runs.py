@@ -80,6 +80,7 @@ class RunsTest(FolderTest):
     def test_loaded_run_is_the_same(self) -> None:
         loaded = gage_host.load("runs/base")
         self.assertEqual(loaded.folder, self.run_made.folder)
+        self.assertEqual(gage_host.load("base").folder, self.run_made.folder)
         self.assertEqual(loaded.summary, self.run_made.summary)
         self.assertEqual(str(loaded), str(self.run_made))
 
@@ -90,6 +91,16 @@ class RunsTest(FolderTest):
         self.assertEqual(
             lines[2].split(), ["arithmetic", "exact_match", "1.0000", "0.5101", "–", "1.0000", "4/4"]
         )
+        figure = {"value": 0.5, "interval": {"low": 0.1, "high": 0.9}, "n": 2, "total": 2}
+        slices = [{"by": "metadata.subject", "key": f"subject {number}", **figure} for number in range(61)]
+        means = [{"by": "metadata.subject", "slices": 61, "value": 0.25, "interval": None}]
+        run.metrics[0]["slices"], run.metrics[0]["slice_means"] = slices, means
+        lines = str(run).splitlines()
+        self.assertEqual(
+            lines[3].split(), ["metadata.subject=subject", "0", "0.5000", "0.1000", "–", "0.9000", "2/2"]
+        )
+        self.assertEqual(lines[63].strip(), "1 more")
+        self.assertEqual(lines[64].split(), ["mean", "of", "61", "metadata.subject", "0.2500"])
         run.metrics[0]["task_id"] = "<script>"
         html = run._repr_html_()
         self.assertIn('<td style="text-align: left">&lt;script&gt;</td>', html)
@@ -116,6 +127,18 @@ class RunsTest(FolderTest):
                 self.assertIn(message, error.message)
                 self.assertNotIn("\x1b", error.message)
                 self.assertNotIn("next: ", error.message)
+
+    def test_ready_suites_have_names_and_limits(self) -> None:
+        with self.assertRaises(gage_host.Refused) as raised:
+            gage_host.run("gsm8k", limit=1)
+        self.assertIn("the suite names no model", raised.exception.message)
+        self.assertEqual(len(list(run_tiny("limit", max_samples=None, limit=1).samples)), 4)
+
+    def test_options_of_the_package_are_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, r"run\(\) has no option json"):
+            gage_host.run(SUITE, json=True)
+        with self.assertRaisesRegex(TypeError, r"compare\(\) has no option markdown"):
+            self.run_made.compare(self.run_made, markdown="x.md")
 
     def test_quiet_environment_hides_progress_only(self) -> None:
         with (

@@ -60,6 +60,18 @@ class SamplesTest(FolderTest):
             with self.assertRaisesRegex(TypeError, r"columns=\['sample_id'\]"):
                 self.samples.polars("sample_id")
 
+    def test_unknown_columns_are_named(self) -> None:
+        for method, packages in [
+            ("pandas", ("pandas", "pyarrow")),
+            ("polars", ("polars",)),
+            ("arrow", ("pyarrow",)),
+        ]:
+            if not needs(*packages):
+                continue
+            for column, message in [("sample_ids", "did you mean 'sample_id'"), ("nope", "their columns are: ")]:
+                with self.subTest(method=method, column=column), self.assertRaisesRegex(KeyError, message):
+                    getattr(self.samples, method)([column])
+
     def test_missing_package_names_the_extra(self) -> None:
         for method, package in [("pandas", "pandas"), ("polars", "polars"), ("arrow", "pyarrow")]:
             message = f"{package} is not installed; install it with: pip install 'gage-host\\[{method}\\]'"

@@ -77,7 +77,7 @@ pub fn members() -> Vec<Member> {
             "log-flood",
             "writes log lines of 64 KiB for ever",
             long.body("score", flood.replace("LENGTH", "65536")),
-            End::Late(CALLS),
+            End::Late(FUEL),
         ),
         (
             "log-in-post-return",

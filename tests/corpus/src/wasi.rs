@@ -169,6 +169,7 @@ fn random_bytes(count: u64) -> Guest {
 }
 
 fn attacks() -> Vec<(&'static str, &'static str, Guest, End)> {
+    const FUEL: &str = "used up its fuel";
     const EXIT: &str = "wasi:cli/exit@0.2.0";
     let exit = |status: u32| {
         Guest::metric()
@@ -185,12 +186,13 @@ fn attacks() -> Vec<(&'static str, &'static str, Guest, End)> {
         ("wasi-exit-failing", "ends the program", exit(1), End::Failed("xit")),
         ("wasi-random", "a few random bytes", random_bytes(100), End::Scores(0.0)),
         (
-            "wasi-random-4-gib",
-            "2^32 random bytes at once",
-            random_bytes(1 << 32),
-            End::Failed("exceeds limit"),
+            "wasi-random-8-mib",
+            "more random bytes than its fuel allows",
+            random_bytes(8 << 20),
+            End::Late(FUEL),
         ),
-        ("wasi-random-all", "2^63 random bytes at once", random_bytes(1 << 63), End::Failed("exceeds limit")),
+        ("wasi-random-4-gib", "2^32 random bytes at once", random_bytes(1 << 32), End::Late(FUEL)),
+        ("wasi-random-all", "2^63 random bytes at once", random_bytes(1 << 63), End::Late(FUEL)),
         (
             "wasi-handles",
             "opens the standard output for ever and never closes it",

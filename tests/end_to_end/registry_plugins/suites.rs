@@ -1,6 +1,7 @@
 //! Suites that name plugins of a registry.
 
 use super::{FIRST, REPOSITORY, Team, component_with_note};
+use crate::plugins::with_plugins;
 use crate::registry_server::{Fault, RegistryServer, sha256};
 use std::fs;
 
@@ -113,8 +114,12 @@ fn suite_follows_a_registry_with_its_comments() {
         assert!(added.contains(text), "no `{text}` in:\n{added}");
     }
     team.run_suite("first", &[]).expect_code(0);
-    team.run(&["plugin", "add", &reference, "--config", "suite.yaml", "--id", "recall"])
-        .expect_error(&["recall"]);
+    for (id, text) in [
+        ("recall", "has a plugin `recall` already"),
+        ("text", "the id 'text' is taken by a component that comes with the program"),
+    ] {
+        team.run(&["plugin", "add", &reference, "--config", "suite.yaml", "--id", id]).expect_error(&[text]);
+    }
     assert_eq!(team.workspace.read("suite.yaml"), added, "a refused command changes nothing");
 
     let newer = component_with_note("0.2.0");
@@ -142,6 +147,59 @@ fn suite_follows_a_registry_with_its_comments() {
 }
 
 #[test]
+fn source_with_variables_is_left_out_with_a_warning() {
+    let team = Team::with_first();
+    let source = format!("${{REGISTRY:-oci://{}}}/{REPOSITORY}:0.1.0", team.registry.address());
+    let plugin = format!("  - id: recall\n    source: '{source}'\n");
+    let suite = with_plugins(&plugin, &crate::support::suite(&team.model.backend(""), "[word_recall]"));
+    team.workspace.write("suite.yaml", &suite);
+    team.run_suite("r", &[]).expect_code(0);
+    team.push("0.2.0", &component_with_note("0.2.0"));
+    let line = suite.lines().position(|line| line.contains(&source)).expect("the source") + 1;
+    let warning = format!("warning: suite.yaml:{line}: the plugin `recall` is left out, because its source");
+    for (command, answer) in [
+        ("outdated", "no other plugin of suite.yaml is from a registry"),
+        ("update", "the other plugins of suite.yaml are up to date"),
+    ] {
+        let ended = team.run(&["plugin", command, "--config", "suite.yaml"]).expect_code(0);
+        assert!(ended.stderr.contains(&warning), "{}", ended.stderr);
+        assert!(ended.stdout.contains(answer), "{}", ended.stdout);
+    }
+    team.run(&["plugin", "update", "recall", "--config", "suite.yaml"])
+        .expect_error(&["the source of the plugin `recall` has variables: ${REGISTRY:-"]);
+    assert_eq!(team.workspace.read("suite.yaml"), suite);
+    // A file is not from a registry.
+    team.workspace.write("suite.yaml", suite.replace(&source, "${FOLDER:-.}/word-recall.wasm"));
+    let ended = team.run(&["plugin", "outdated", "--config", "suite.yaml"]).expect_code(0);
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn answers_are_scored_and_merged_without_network() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.run_suite("first", &[]).expect_code(0);
+    for shard in ["1/2", "2/2"] {
+        team.run_suite("sharded", &["--shard", shard]).expect_code(0);
+    }
+    team.registry.take_requests();
+    let score = |run_id: &str, more: &[&str]| {
+        team.run(&[&["score", "runs/first", "--run-id", run_id], more].concat())
+    };
+    score("cached", &["--offline"]).expect_code(0);
+    team.assert_scored("cached");
+    team.empty_cache();
+    let reference = team.reference("0.1.0");
+    score("none", &["--offline"]).expect_error(&[&reference, "is not in the cache"]);
+    team.run(&["merge", "sharded", "--offline"]).expect_error(&[&reference, "is not in the cache"]);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+    score("fetched", &[]).expect_code(0);
+    team.empty_cache();
+    team.run(&["merge", "sharded"]).expect_code(0);
+    assert!(!team.registry.take_requests().is_empty());
+}
+
+#[test]
 fn exported_packages_work_at_a_site_without_network() {
     let team = Team::with_first();
     team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
@@ -162,6 +220,54 @@ fn exported_packages_work_at_a_site_without_network() {
     there(&offline).expect_code(0);
     assert_eq!(team.registry.take_requests(), Vec::<String>::new());
     team.workspace.assert_equal_files("here", "there", &["samples.jsonl"]);
+}
+
+#[test]
+fn exported_packages_are_those_of_the_lock() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    team.run_suite("here", &["--locked"]).expect_code(0);
+    let moved = component_with_note("moved");
+    team.push("0.1.0", &moved);
+    team.empty_cache();
+    // The cache has what the tag is now.
+    team.run_suite("moved", &[]).expect_code(0);
+    assert!(team.cached(&moved).exists() && !team.cached(FIRST).exists());
+    let export = ["plugin", "export", "--config", "suite.yaml", "-o", "plugins.tar"];
+    team.run(&[export.as_slice(), &["--offline"]].concat()).expect_error(&[&team.reference("0.1.0")]);
+    let exported = team.run(&export).expect_code(0);
+    assert!(exported.stdout.contains(&sha256(FIRST)), "{}", exported.stdout);
+    assert!(!exported.stdout.contains(&sha256(&moved)), "{}", exported.stdout);
+
+    team.registry.take_requests();
+    let there = |arguments: &[&str]| team.run_with_cache("there", arguments);
+    there(&["plugin", "import", "plugins.tar"]).expect_code(0);
+    there(&["run", "suite.yaml", "--run-id", "there", "--locked", "--offline"]).expect_code(0);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+    team.workspace.assert_equal_files("here", "there", &["samples.jsonl"]);
+
+    let lock = team.workspace.read("suite.gage.lock").replace(&sha256(FIRST), &sha256(&moved));
+    team.workspace.write("suite.gage.lock", lock);
+    team.run(&export).expect_error(&["suite.gage.lock", "its digest does not match"]);
+}
+
+#[test]
+fn archive_that_cannot_be_used_is_named_with_help() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    team.workspace.write("plugins.tar.gz", b"\x1f\x8b\x08\0");
+    for (arguments, texts) in [
+        (["plugin", "import", "missing.tar"].as_slice(), ["missing.tar: no such file", "help: "].as_slice()),
+        (&["plugin", "import", "plugins.tar.gz"], &["compressed with gzip, and must be unpacked first"]),
+        (
+            &["plugin", "export", "--config", "suite.yaml", "-o", "missing/plugins.tar"],
+            &["missing", "help: "],
+        ),
+    ] {
+        let ended = team.run(arguments).expect_error(texts);
+        assert!(!ended.stderr.contains("os error"), "{}", ended.stderr);
+    }
 }
 
 #[test]

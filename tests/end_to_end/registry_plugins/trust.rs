@@ -213,12 +213,94 @@ fn rules_of_a_policy_are_applied_to_their_registries() {
         assert_eq!(ended.code, Some(code), "{case}: {}", ended.stderr);
         assert!(code == 0 || ended.stderr.contains(&reference), "{case}: {}", ended.stderr);
     }
-    // A lock pins the digest as well.
-    team.write_policy(&team.rule(metrics, "{require: nothing}"));
+}
+
+#[test]
+fn lock_pins_what_a_policy_wants_pinned() {
+    let team = Team::with_first();
+    team.write_keys("team", &KeyPair::generate().expect("keys"));
+    team.write_policy(&team.rule("metrics", "{require: digest}"));
     team.write_suite("0.1.0", "");
+    let pin = format!("write `sha256: {}`", sha256(FIRST));
+    team.assert_refused("unpinned", &[&team.reference("0.1.0"), &pin, "gage-host lock", "--locked"]);
+    // Neither command scores, and the suite can be pinned after both.
+    team.run(&["validate", "suite.yaml"]).expect_code(0);
     team.run(&["lock", "suite.yaml"]).expect_code(0);
-    team.write_policy(&team.rule(metrics, "{require: digest}"));
+    team.run(&["lock", "suite.yaml", "--check"]).expect_code(0);
+    team.run(&["validate", "suite.yaml"]).expect_code(0);
     team.run_suite("locked", &["--locked"]).expect_code(0);
+    team.assert_scored("locked");
+    team.run_suite("unlocked", &[]).expect_code(3).expect_error(&[&pin]);
+    // A lock is no signature.
+    team.write_policy(&team.rule("metrics", "{keys: [~/team.pub], require: signature}"));
+    for command in [&["lock", "suite.yaml", "--check"][..], &["validate", "suite.yaml"]] {
+        team.run(command).expect_code(3).expect_error(&["team.pub"]);
+    }
+    team.run_suite("unsigned", &["--locked"]).expect_code(3);
+}
+
+#[test]
+fn file_is_pinned_in_the_suite() {
+    let team = Team::new();
+    team.write_policy("  files: {require: digest}\n");
+    let text = suite(&team.model.backend(""), "[word_recall]");
+    let write = |more: &str| {
+        let plugin = format!("  - {{id: recall, source: ./word-recall.wasm{more}}}\n");
+        team.workspace.write("suite.yaml", with_plugins(&plugin, &text));
+    };
+    let pin = format!("sha256: {}", sha256(FIRST));
+    write("");
+    for command in [&["lock", "suite.yaml"][..], &["run", "suite.yaml"]] {
+        let refused = team.run(command).expect_code(3).expect_error(&[&pin]);
+        assert!(!refused.stderr.contains("--locked"), "{}", refused.stderr);
+    }
+    write(&format!(", {pin}"));
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    team.run_suite("locked", &["--locked"]).expect_code(0);
+}
+
+#[test]
+fn registry_without_a_rule_is_not_contacted() {
+    let team = Team::with_first();
+    let reference = team.reference("0.1.0");
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    let written = team.workspace.read("suite.yaml");
+    team.write_policy("  registry.example: {require: nothing}\n");
+    team.registry.take_requests();
+    for command in [
+        &["plugin", "add", &reference, "--config", "suite.yaml", "--id", "other"][..],
+        &["plugin", "update", "--config", "suite.yaml"],
+        &["plugin", "diff", &reference, "word-recall.wasm"],
+    ] {
+        team.run(command).expect_code(3).expect_error(&[&reference, "names its registry"]);
+    }
+    let shown = team.run(&["plugin", "outdated", "--config", "suite.yaml"]).expect_code(0);
+    let row = shown.stdout.lines().find(|line| line.contains("recall"));
+    assert!(row.is_some_and(|row| row.contains("not trusted")), "{}", shown.stdout);
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+    assert_eq!(team.workspace.read("suite.yaml"), written);
+    team.assert_nothing_is_cached();
+    // A user who names a package wants it fetched. A run refuses it nevertheless.
+    let pulled = team.run(&["plugin", "pull", &reference]).expect_code(0);
+    assert!(pulled.stderr.contains("warning: the policy refuses this plugin"), "{}", pulled.stderr);
+    team.assert_refused("pulled", &[&reference]);
+}
+
+#[test]
+fn empty_values_of_a_policy_are_errors() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    let registry = team.registry.address();
+    for (policy, place, text) in [
+        ("trust:\n".to_owned(), "policy.yaml:1:1", "`trust` has no value"),
+        (format!("trust:\n  '{registry}': {{keys: []}}\n"), "policy.yaml:2:", "`keys` is empty"),
+        (format!("trust:\n  '{registry}':\n    keys:\n"), "policy.yaml:3:5", "`keys` has no value"),
+        (format!("trust:\n  '{registry}': {{require: }}\n"), "policy.yaml:2:", "`require` has no value"),
+    ] {
+        team.workspace.write(POLICY, policy);
+        team.run_suite("empty", &[]).expect_code(2).expect_error(&[place, text, "help: "]);
+        team.assert_nothing_is_compiled();
+    }
 }
 
 #[test]
@@ -231,6 +313,8 @@ fn files_need_a_signature_beside_them() {
     team.workspace.write("suite.yaml", with_plugins("  - {id: recall, source: ./word-recall.wasm}\n", &text));
     team.assert_refused("unsigned", &["word-recall.wasm", "team.pub"]);
     for (run_id, key) in [("other", "other.key"), ("signed", "team.key")] {
+        // A file has room for one signature.
+        let _ = std::fs::remove_file(team.workspace.path("word-recall.wasm.sigstore.json"));
         team.sign(key, "word-recall.wasm");
         let bundle = team.workspace.read("word-recall.wasm.sigstore.json");
         assert!(bundle.contains("application/vnd.dev.sigstore.bundle.v0.3+json"), "{bundle}");
@@ -250,6 +334,10 @@ fn files_need_a_signature_beside_them() {
         let ended = team.run_suite("bad", &[]);
         assert_eq!(ended.code, Some(3), "{shown}: {}", ended.stderr);
     }
+    std::fs::remove_file(team.workspace.path("word-recall.wasm.sigstore.json")).expect("removed");
+    std::fs::create_dir(team.workspace.path("word-recall.wasm.sigstore.json")).expect("a folder");
+    let ended = team.run_suite("folder", &[]).expect_code(3);
+    assert!(ended.stderr.contains("the signatures of ./word-recall.wasm cannot be read"), "{}", ended.stderr);
 }
 
 #[test]

@@ -29,8 +29,8 @@ pub(crate) struct PreviewArguments {
 /// The dataset of a command.
 #[derive(Args, Debug)]
 pub(crate) struct DataArguments {
-    /// A suite (.yaml), or a file of rows: .jsonl, .json, .csv, .tsv, .parquet; all but the last may
-    /// be compressed (.gz, .zst).
+    /// A suite (.yaml, or the name of a ready suite), or a file of rows: .jsonl, .json, .csv, .tsv, .parquet; all but
+    /// the last may be compressed (.gz, .zst).
     #[arg(value_name = "SUITE|FILE")]
     pub(crate) source: PathBuf,
 

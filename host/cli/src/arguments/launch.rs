@@ -110,6 +110,14 @@ impl LaunchCommand {
             LaunchCommand::Kubernetes(arguments) => &arguments.launch,
         }
     }
+
+    /// Returns the arguments that all kinds of clusters have, to be changed.
+    pub(crate) fn arguments_mut(&mut self) -> &mut LaunchArguments {
+        match self {
+            LaunchCommand::Slurm(arguments) | LaunchCommand::Ray(arguments) => arguments,
+            LaunchCommand::Kubernetes(arguments) => &mut arguments.launch,
+        }
+    }
 }
 
 fn shards(text: &str) -> Result<u32, String> {

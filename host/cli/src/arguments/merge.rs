@@ -24,6 +24,10 @@ pub(crate) struct MergeArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
+    /// Fetch no plugin; use only plugins fetched before. Shards in object storage are still fetched.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
+
     #[command(flatten)]
     pub(crate) permissions: PermissionArguments,
 

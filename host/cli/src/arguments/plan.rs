@@ -27,8 +27,14 @@ pub(crate) struct PlanArguments {
     #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) task_parallelism: Option<usize>,
 
-    /// Maximum number of samples of each task.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive_count)]
+    /// Maximum number of samples of each task: those of the first rows.
+    #[arg(
+        long,
+        visible_alias = "limit",
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = positive_count
+    )]
     pub(crate) max_samples: Option<u64>,
 
     /// Duration of a request in seconds: a number, or a range such as 0.8..3.

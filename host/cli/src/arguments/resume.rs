@@ -1,6 +1,6 @@
 //! The flag `--resume`: which run is resumed.
 
-use super::RunArguments;
+use super::{RunArguments, is_suite};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,8 @@ impl RunArguments {
         }
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
-            if self.config.given().is_none() && named.is_file() {
+            let is_run = self.output_dir.join(named).is_dir();
+            if self.config.given().is_none() && is_suite(named) && !is_run {
                 self.config.config = Some(named.clone());
                 self.resume = Some(Resume::On);
             } else {

@@ -42,6 +42,10 @@ pub(crate) struct ScoreArguments {
     #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
     pub(crate) plugin_folders: Vec<PathBuf>,
 
+    /// Fetch nothing; use only plugins and datasets fetched before.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
+
     #[command(flatten)]
     pub(crate) permissions: PermissionArguments,
 

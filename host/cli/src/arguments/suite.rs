@@ -2,7 +2,7 @@
 
 use super::{
     ConfigArguments, NamedRunArguments, PermissionArguments, PrintArguments, RunsFolderArguments,
-    TemplateArguments,
+    TemplateArguments, is_suite,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,8 @@ pub(crate) struct LockArguments {
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     pub(crate) update: Option<String>,
 
-    /// The lock file; by default the suite's file with .gage.lock instead of .yaml.
+    /// The lock file; by default the suite's file with .gage.lock instead of .yaml, and NAME.gage.lock in the working
+    /// folder for a ready suite.
     #[arg(long, value_name = "FILE")]
     pub(crate) lock: Option<PathBuf>,
 
@@ -124,7 +125,7 @@ impl LockArguments {
             return Ok(self);
         }
         let named = self.update.clone().unwrap_or_default();
-        if Path::new(&named).is_file() {
+        if is_suite(Path::new(&named)) {
             self.config.config = Some(PathBuf::from(named));
             self.update = Some(String::new());
             return Ok(self);
@@ -135,7 +136,7 @@ impl LockArguments {
         let message = match named.as_str() {
             "" => "no suite is given".to_owned(),
             part => {
-                format!("no suite is given: `{part}` was read as the part to update, and is not a file")
+                format!("no suite is given: `{part}` was read as the part to update, and is not a suite")
             }
         };
         Err((

@@ -50,6 +50,5 @@ pub(crate) fn as_eval(command: Command) -> Command {
     let help = "The ready suite: a name that `gage-host suites list` prints";
     command
         .after_help(EVAL_EXAMPLES)
-        .mut_arg("config", |arg| arg.value_name("NAME").help(help).long_help(help))
-        .mut_arg("max_samples", |arg| arg.visible_alias("limit"))
+        .mut_arg("config", |arg| arg.required(true).value_name("NAME").help(help).long_help(help))
 }

@@ -35,7 +35,7 @@ impl Combination {
 /// or else its prompts. Answers of a file need no model. Without several of either, it is one combination of nothing.
 pub(super) fn combinations(config: &ConfigArguments, permissions: &Permissions) -> Vec<Combination> {
     let context = Context { permissions: permissions.clone(), ..setup::plain_context(true) };
-    of(config, context.choices(&config.path(), &Variables::default()))
+    of(config, context.choices(&config.file(), &Variables::default()))
 }
 
 fn of(config: &ConfigArguments, listed: SuiteChoices) -> Vec<Combination> {

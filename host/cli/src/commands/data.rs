@@ -6,7 +6,7 @@ mod stats;
 mod validate;
 
 use super::permissions::permissions;
-use super::setup;
+use super::{ready_suite, setup};
 use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
 use crate::environment;
 use crate::exit_code::ExitCode;
@@ -22,6 +22,7 @@ use gage_engine::{LocatedDataset, Plan};
 use gage_plugin::Registry;
 use serde_json::json;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
@@ -81,9 +82,14 @@ fn permissions_of(arguments: &DataArguments) -> Result<Permissions, ExitCode> {
     Ok(if arguments.offline { permissions.offline() } else { permissions })
 }
 
+/// Returns the file of rows, or that of the suite.
+fn file_of(arguments: &DataArguments) -> Result<PathBuf, ExitCode> {
+    Ok(ready_suite::ready_file(&arguments.source)?.unwrap_or_else(|| arguments.source.clone()))
+}
+
 /// Reads the suite, or creates one for a file of rows, which may reach everything.
 fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems), ExitCode> {
-    let source = &arguments.source;
+    let source = &file_of(arguments)?;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
         let permissions = permissions_of(arguments)?;

@@ -35,6 +35,10 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
             terminal::show_problems(&problems);
             Ok(setup::code_of(&problems))
         }
+        RunnerError::UnfetchedPackages { problems, category } => {
+            terminal::show_problems(&problems);
+            Ok(category.into())
+        }
         RunnerError::Plugins(error) => Ok(setup::refuse_plugin(&error)),
         RunnerError::Suite(error) => Ok(setup::refuse_suite(error)),
         RunnerError::LockMismatch { path, differences } => {
@@ -46,11 +50,7 @@ pub(super) fn refuse(error: RunnerError) -> anyhow::Result<ExitCode> {
         }
         error @ RunnerError::Merge(_) => {
             terminal::usage_error(&error.to_string(), help_for(&error).as_deref());
-            Ok(match error.category() {
-                ErrorCategory::Incomplete => ExitCode::Incomplete,
-                ErrorCategory::LockMismatch => ExitCode::LockMismatch,
-                _ => ExitCode::Configuration,
-            })
+            Ok(error.category().into())
         }
         error @ (RunnerError::LockedKernels { .. }
         | RunnerError::LockOfAnotherSuite { .. }
@@ -238,12 +238,16 @@ mod tests {
             path: PathBuf::from("suite.gage.lock"),
             differences: vec![difference()],
         };
+        let unfetched = |category| RunnerError::UnfetchedPackages { problems: Box::default(), category };
         let changed =
             RunnerError::ChangedSinceLock { reason: Box::new(missing()), differences: vec![difference()] };
         for (error, expected) in [
             (missing(), Some(ExitCode::Configuration)),
             (mismatch(), Some(ExitCode::LockMismatch)),
             (changed, Some(ExitCode::LockMismatch)),
+            (unfetched(ErrorCategory::RetryLater), Some(ExitCode::RetryLater)),
+            (unfetched(ErrorCategory::LockMismatch), Some(ExitCode::LockMismatch)),
+            (unfetched(ErrorCategory::Configuration), Some(ExitCode::Configuration)),
             (
                 RunnerError::ChangedInput { run_id: "r".to_owned(), reason: "an input changed".to_owned() },
                 Some(ExitCode::LockMismatch),

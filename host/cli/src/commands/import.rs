@@ -4,7 +4,7 @@ mod folder;
 mod inspect;
 mod output;
 
-use super::setup;
+use super::{next_command, setup};
 use crate::arguments::{DEFAULT_LOG, ImportCommand, ImportSuiteArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -71,11 +71,14 @@ fn suite(arguments: &ImportSuiteArguments, convert: &Conversion<'_>) -> anyhow::
     } else {
         show_notes(&import.notes, arguments.quiet);
         if !arguments.quiet {
-            let output = match &arguments.output {
-                Some(output) => terminal::shell_word(output.display()),
-                None => "OUT".to_owned(),
-            };
-            terminal::eprint_line(format_args!("next: gage-host validate {output}"));
+            for (name, _) in import.files.iter().filter(|_| arguments.output.is_none()) {
+                let line = format!("note: {name} is written only with -o, beside the suite");
+                terminal::eprint_line(gage_core::printable_line(&line));
+            }
+            next_command::print(&match &arguments.output {
+                Some(output) => format!("gage-host validate {}", terminal::shell_word(output.display())),
+                None => format!("{} -o suite.yaml", next_command::same_again()),
+            });
         }
     }
     Ok(if import.needs_work() { ExitCode::Configuration } else { ExitCode::Done })

@@ -10,8 +10,8 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use super::setup;
 use super::shard_warnings::shard_warnings;
+use super::{ready_suite, setup};
 use crate::arguments::{DEFAULT_LOG, LaunchArguments, LaunchCommand, LaunchStorage};
 use crate::environment::{foreign_variables, variable};
 use crate::exit_code::ExitCode;
@@ -55,9 +55,10 @@ struct ShardedRun<'a> {
     variables: Vec<String>,
 }
 
-pub(crate) fn execute(command: &LaunchCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(mut command: LaunchCommand) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let arguments = command.arguments();
+    ready_suite::resolve(&mut command.arguments_mut().config)?;
+    let (command, arguments) = (&command, command.arguments());
     check_choices(arguments)?;
     let (config, problems) = setup::suite(&arguments.config)?;
     terminal::show_problems(&problems);

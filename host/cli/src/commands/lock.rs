@@ -3,18 +3,22 @@
 use super::listener::Listener;
 use super::lock_differences::{help_for_redacted, table, to_json};
 use super::permissions::{Access, access};
-use super::{failure, setup};
+use super::{failure, ready_suite, setup};
 use crate::arguments::{DEFAULT_LOG, LockArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_record::Difference;
-use gage_runner::{CancelToken, Context, LockAction, LockChange, LockOutcome, LockRequest, lock};
+use gage_runner::{
+    CancelToken, Context, LockAction, LockChange, LockOutcome, LockRequest, default_lock_path, lock,
+};
 use serde_json::json;
 use std::sync::Arc;
 
 pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
-    let arguments =
-        &arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
+    let mut arguments =
+        arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(&help)))?;
+    ready_suite::resolve(&mut arguments.config)?;
+    let arguments = &arguments;
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let Access { permissions, trust } = access(&arguments.config.permissions)?;
     let listener = Listener::new(arguments.print.quiet);
@@ -25,7 +29,8 @@ pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
             ..setup::context(Arc::new(listener), CancelToken::default(), DEFAULT_LOG)
         },
         suite: setup::source(&arguments.config),
-        path: arguments.lock.clone(),
+        // A ready suite has its lock in the working folder, not next to its file in the cache.
+        path: Some(arguments.lock.clone().unwrap_or_else(|| default_lock_path(&arguments.config.path()))),
         is_offline: arguments.offline,
         action: match &arguments.update {
             _ if arguments.check => LockAction::Check,

@@ -33,10 +33,15 @@ pub(crate) fn execute(arguments: &MergeArguments) -> anyhow::Result<ExitCode> {
         None => sharded_folder(&arguments.named.run, output_dir),
     };
     let merged = merge(&MergeRequest {
-        context: Context { permissions, trust, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
+        context: Context {
+            permissions: if arguments.offline { permissions.offline() } else { permissions },
+            trust,
+            ..setup::context(Arc::new(listener), stop, DEFAULT_LOG)
+        },
         run,
         plugin_folders: arguments.plugin_folders.clone(),
         is_partial: arguments.partial,
+        is_offline: arguments.offline,
     });
     match merged {
         Ok(merged) => print(&merged, arguments.print.json),

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::arguments::is_suite;
 use crate::terminal::{self, shell_word};
 use gage_core::{Outcome, Shard};
 use gage_engine::{RunError, has_variable};
@@ -74,8 +75,8 @@ pub(super) fn resume_command(run_id: &str) -> String {
 
 /// Returns the command that continues runs by another id than the command of this process names, quoted for a sentence.
 pub(super) fn resume_command_of_all(run_id: &str) -> String {
-    let is_file = |word: &str| Path::new(word).is_file();
-    let command = without(&words(), &["--resume", RUN_ID], &is_file);
+    let is_suite = |word: &str| is_suite(Path::new(word));
+    let command = without(&words(), &["--resume", RUN_ID], &is_suite);
     format!("`{}`", redacted(&format!("{command} {RUN_ID} {} --resume", shell_word(run_id))))
 }
 
@@ -145,8 +146,8 @@ pub(super) fn after_open_runs<'e>(run_id: &str, endings: impl IntoIterator<Item 
 
 /// Returns the command that follows the error of a run, if there is one.
 pub(super) fn after_error(error: &RunnerError) -> Option<String> {
-    let is_file = |word: &str| Path::new(word).is_file();
-    next_of_error(error, &words(), &is_file).map(|command| redacted(&command))
+    let is_suite = |word: &str| is_suite(Path::new(word));
+    next_of_error(error, &words(), &is_suite).map(|command| redacted(&command))
 }
 
 /// Returns the command that checks the data of a suite.
@@ -163,8 +164,8 @@ fn data_check_of(suite: &Path) -> String {
 
 /// Returns the command of this process, for a new run with an id of its own.
 pub(super) fn as_new_run() -> String {
-    let is_file = |word: &str| Path::new(word).is_file();
-    redacted(&without(&words(), &["--resume", RUN_ID], &is_file))
+    let is_suite = |word: &str| is_suite(Path::new(word));
+    redacted(&without(&words(), &["--resume", RUN_ID], &is_suite))
 }
 
 /// Returns the command of this process.
@@ -265,9 +266,9 @@ fn has_failures(summary: &Summary) -> bool {
     of_samples.chain(of_metrics).any(|(outcome, count)| *count > 0 && is_failure(outcome))
 }
 
-fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -> bool) -> Option<String> {
+fn next_of_error(error: &RunnerError, words: &[String], is_suite: &dyn Fn(&str) -> bool) -> Option<String> {
     if !is_run(words) {
-        return matches!(error, RunnerError::Shortage { .. }).then(|| without(words, &[RUN_ID], is_file));
+        return matches!(error, RunnerError::Shortage { .. }).then(|| without(words, &[RUN_ID], is_suite));
     }
     if shard_of(words).is_some() {
         let is_passing = matches!(
@@ -278,7 +279,7 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
         );
         return is_passing.then(|| again(words));
     }
-    let new_run = || without(words, &["--resume", RUN_ID], is_file);
+    let new_run = || without(words, &["--resume", RUN_ID], is_suite);
     Some(match error {
         RunnerError::Shortage { run_id: Some(run_id), .. } | RunnerError::ChangedInput { run_id, .. } => {
             continued(words, run_id, Vec::new())
@@ -297,7 +298,7 @@ fn next_of_error(error: &RunnerError, words: &[String], is_file: &dyn Fn(&str) -
         }
         RunnerError::Run(RunError::FewerSamples { recorded, .. }) => {
             let flag = "--max-samples";
-            format!("{} {flag} {recorded}", without(words, &[flag], is_file))
+            format!("{} {flag} {recorded}", without(words, &[flag], is_suite))
         }
         RunnerError::Run(
             RunError::Changed { .. }
@@ -317,7 +318,7 @@ fn shard_of(words: &[String]) -> Option<Shard> {
 }
 
 fn is_run(words: &[String]) -> bool {
-    words.get(1).is_some_and(|command| command == "run")
+    words.get(1).is_some_and(|command| matches!(command.as_str(), "run" | "eval"))
 }
 
 fn is_flag(word: &str, flag: &str) -> bool {
@@ -329,9 +330,9 @@ fn again(words: &[String]) -> String {
     without(words, &[], &|_| false)
 }
 
-/// Formats the command of these words without some flags and their values. The value of `--resume` is optional: a file after it
-/// is the suite.
-fn without(words: &[String], flags: &[&str], is_file: &dyn Fn(&str) -> bool) -> String {
+/// Formats the command of these words without some flags and their values. The value of `--resume` is optional: a suite after
+/// it is not its value.
+fn without(words: &[String], flags: &[&str], is_suite: &dyn Fn(&str) -> bool) -> String {
     let mut kept = String::from("gage-host");
     let mut words = words.iter().skip(1).peekable();
     while let Some(word) = words.next() {
@@ -340,14 +341,14 @@ fn without(words: &[String], flags: &[&str], is_file: &dyn Fn(&str) -> bool) -> 
             kept.push_str(&shell_word(word));
         } else if !word.contains('=') {
             let is_optional = word == "--resume";
-            let _ = words.next_if(|value| !is_optional || !(value.starts_with('-') || is_file(value)));
+            let _ = words.next_if(|value| !is_optional || !(value.starts_with('-') || is_suite(value)));
         }
     }
     kept
 }
 
-/// Returns the command of these words, with `--resume` and with some changes. Commands other than `run` say nothing about the
-/// suite.
+/// Returns the command of these words, with `--resume` and with some changes. Commands other than `run` and `eval` say nothing
+/// about the suite.
 fn continued(words: &[String], run_id: &str, changes: Vec<FlagChange>) -> String {
     let run_id = shell_word(run_id);
     if !is_run(words) {

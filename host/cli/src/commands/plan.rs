@@ -7,7 +7,7 @@ mod shards;
 mod table;
 mod uses;
 
-use super::setup;
+use super::{ready_suite, setup};
 use crate::arguments::PlanArguments;
 use crate::environment;
 use crate::exit_code::ExitCode;
@@ -15,7 +15,7 @@ use crate::terminal;
 use gage_compare::smallest_visible_loss;
 use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
-use gage_runner::check_gates;
+use gage_runner::{check_gates, check_limited_slices};
 use serde_json::{Value, json};
 use shards::ShardPlan;
 use std::path::Path;
@@ -25,7 +25,9 @@ use uses::SuiteUses;
 /// time, among which a loss is hardest to detect.
 const ASSUMED_CHANGED_SHARE: f64 = 0.5;
 
-pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(mut arguments: PlanArguments) -> anyhow::Result<ExitCode> {
+    ready_suite::resolve(&mut arguments.config)?;
+    let arguments = &arguments;
     setup::logs(&arguments.log).map_err(|error| {
         terminal::usage_error(&error.to_string(), Some("write it like info, or warn,plugin=debug"))
     })?;
@@ -45,6 +47,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     if let (Some(plan), Some(datasets)) = (&plan, &datasets) {
         plan.check_samples(&locating, &mut problems);
         check_gates(plan, datasets, arguments.max_samples, &mut problems);
+        check_limited_slices(plan, datasets, arguments.max_samples, &mut problems);
     }
     terminal::show_problems(&problems);
     let (Some(plan), Some(datasets), false) = (plan, datasets, problems.has_errors()) else {
@@ -63,7 +66,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         return power::print(arguments, &plan, &estimate);
     }
     let exceeded = exceeded(&plan, &estimate);
-    let path = arguments.config.path();
+    let path = arguments.config.file();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let uses = SuiteUses::new(&plan.config, folder);
     let shards = arguments.shards.and_then(|count| plan.estimate_shards(&estimate, &options, count));

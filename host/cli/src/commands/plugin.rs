@@ -24,17 +24,22 @@ mod whole_file;
 
 pub(crate) use inspect::describe_member;
 
-use super::permissions::permissions;
+use super::permissions::{permissions, trust};
 use super::setup;
 use crate::arguments::{CompileArguments, DEFAULT_LOG, PermissionArguments, PluginCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Purpose;
+use gage_core::Digest;
+use gage_packages::{PackageOrigin, signatures_beside};
 use gage_plugin::{
     AnyComponent, ComponentSummary, InstanceSetup, Limits, LoadError, PluginHost, RegistryError, summarise,
 };
 use gage_plugin_tools::{Project, ToolError};
+use gage_signature::Subject;
 use gage_suite::LoadedSuite;
+use keys::refuse_signature_file;
+use registry_plugins::check_trust;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
@@ -99,11 +104,19 @@ fn host_for(file: &Path, quiet: bool) -> anyhow::Result<PluginHost> {
     setup::plugin_host(quiet, is_own)
 }
 
-/// Loads a component for its description, without grants.
+/// Returns where a component comes from. A name without a file is that of a built-in component.
+fn origin_of(file: &Path) -> PackageOrigin<'_> {
+    if file.is_file() { PackageOrigin::File(file) } else { PackageOrigin::Bundled }
+}
+
+/// Loads a component for its description, without grants, if the policy trusts it.
 pub(crate) fn load_described(file: &Path, quiet: bool) -> anyhow::Result<(ComponentSummary, AnyComponent)> {
     let setup = InstanceSetup { is_only_described: true, ..InstanceSetup::default() };
     let name = file.display().to_string();
     let bytes = read(file, &setup)?;
+    let signatures = signatures_beside(file).map_err(|error| refuse_signature_file(file, &error))?;
+    let subject = Subject { component: Digest::of_bytes(&bytes), manifest: None, name: name.clone() };
+    check_trust(&*trust()?, origin_of(file), &subject, &signatures)?;
     let summary = summarise(&name, &bytes).map_err(|error| refuse_load(&error))?;
     let host = host_for(file, quiet)?;
     let loaded = AnyComponent::load(&host, &name, &bytes, &setup).map_err(|error| refuse_load(&error))?;
@@ -167,7 +180,7 @@ fn setup_for(
     let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
     let instance = InstanceSetup { source, limits, grants, ..InstanceSetup::default() };
     if let Some(wanted) = entry.sha256 {
-        let found = gage_core::Digest::of_bytes(&read(file, &instance)?);
+        let found = Digest::of_bytes(&read(file, &instance)?);
         if wanted != found {
             let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
             return Err(setup::refuse_plugin(&error));

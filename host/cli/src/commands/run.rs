@@ -6,7 +6,9 @@ use super::combinations::{Combination, combinations};
 use super::listener::Listener;
 use super::next_command::OutcomeOf;
 use super::permissions::{Access, access};
-use super::{failure, next_command, observability, outcome, push, setup, signals};
+use super::{
+    failure, next_command, observability, outcome, push, ready_suite, setup, signals, unpinned_data,
+};
 use crate::arguments::{ALL_JUDGES, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -25,8 +27,9 @@ use variants::{Variant, common_id, variants};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     observability::logs(&arguments.print.logs, Some(&arguments.observe))?;
-    let arguments =
+    let mut arguments =
         arguments.resolved().map_err(|(message, help)| terminal::usage_error(&message, Some(help)))?;
+    ready_suite::resolve(&mut arguments.config)?;
     if arguments.lock.is_some() && !(arguments.locked || arguments.frozen) {
         let message = "--lock has no effect without --locked or --frozen";
         return Ok(terminal::usage_error(message, Some("add --locked, or --frozen")));
@@ -57,6 +60,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let request = RunRequest { other_shard, ..request(&arguments, access, &stop) };
     match started(&arguments, request) {
         Ok(outcome) => {
+            print_unpinned_data(&arguments, &outcome);
             let of = OutcomeOf::Run { suite: &arguments.config.path() };
             let code = match arguments.shard.filter(|_| outcome.ending == Ending::Complete) {
                 Some(shard) => print_shard(&outcome, arguments.print.json, of, shard)?,
@@ -71,6 +75,13 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::RetryLater)
         }
         Err(error) => failure::refuse_run_end(error),
+    }
+}
+
+/// Prints the commits of data that no lock and no revision pins.
+fn print_unpinned_data(arguments: &RunArguments, outcome: &RunOutcome) {
+    if !(arguments.locked || arguments.frozen || arguments.print.quiet) {
+        unpinned_data::print(&outcome.folder);
     }
 }
 
@@ -152,6 +163,9 @@ fn run_all(
     }
     next_command::set_common_run_id(&run_id);
     let ended = run_each(&mut arguments, access, &variants, stop)?;
+    if let Some((_, outcome)) = ended.outcomes.first() {
+        print_unpinned_data(&arguments, outcome);
+    }
     if arguments.print.json {
         let runs: Vec<_> = ended.outcomes.iter().map(|(_, outcome)| outcome::json_of(outcome)).collect();
         terminal::print_json(format_args!("{:#}", json!({"runs": runs})))?;
@@ -339,7 +353,7 @@ fn request(arguments: &RunArguments, access: Access, stop: &CancelToken) -> RunR
     let Access { permissions, trust } = access;
     let suite = setup::source(&arguments.config);
     let lock = (arguments.locked || arguments.frozen)
-        .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&suite.path)));
+        .then(|| arguments.lock.clone().unwrap_or_else(|| default_lock_path(&arguments.config.path())));
     let exchanges = exchanges(arguments);
     let is_port_free = arguments.observe.metrics_listen.is_some_and(|address| address.port() == 0);
     let (quiet, progress) = (arguments.print.quiet, &arguments.print.progress);

@@ -22,7 +22,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let listener =
         Listener::of_run(arguments.print.quiet, &arguments.print.progress, &stop, output_dir, false);
     let outcome = rescore(&RescoreRequest {
-        context: Context { permissions, trust, ..setup::context(Arc::new(listener), stop, DEFAULT_LOG) },
+        context: Context {
+            permissions: if arguments.offline { permissions.offline() } else { permissions },
+            trust,
+            ..setup::context(Arc::new(listener), stop, DEFAULT_LOG)
+        },
         run: located(&arguments.run, output_dir),
         metrics: arguments.metrics.clone(),
         suite: arguments.config.clone(),
@@ -32,6 +36,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         run_id: arguments.run_id.clone(),
         judges: (!arguments.judges.is_empty()).then(|| named_judges(&arguments.judges)),
         concurrency: arguments.concurrency,
+        is_offline: arguments.offline,
     });
     match outcome {
         Ok(outcome) => outcome::print(&outcome, arguments.print.json, OutcomeOf::Recorded),

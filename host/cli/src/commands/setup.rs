@@ -84,12 +84,14 @@ pub(crate) fn plugin_host(quiet: bool, reuses_functions: bool) -> anyhow::Result
     Ok(context.plugin_host()?)
 }
 
-/// Registers the bundled components, and those of some folders.
+/// Registers the bundled components, and those of some folders, for a command that scores nothing. Packages need no digest,
+/// because a lock may pin them before they score.
 ///
 /// # Errors
 /// Fails if a folder has an error, which is printed, or the machine fails.
 pub(crate) fn registry(plugin_folders: &[PathBuf], quiet: bool) -> anyhow::Result<Registry> {
-    let context = Context { trust: trust()?, ..plain_context(quiet) };
+    let trust = Arc::new(trust()?.allowing_unpinned());
+    let context = Context { trust, ..plain_context(quiet) };
     context.registry(plugin_folders).map_err(|error| match error {
         RunnerError::Plugins(error) => refuse_plugin(&error).into(),
         error => error.into(),
@@ -113,7 +115,7 @@ pub(crate) fn code_of(problems: &Problems) -> ExitCode {
 /// Returns the suite of the command line as the library's source.
 pub(crate) fn source(arguments: &ConfigArguments) -> SuiteSource {
     SuiteSource {
-        path: arguments.path(),
+        path: arguments.file(),
         overrides: arguments.all_overrides(),
         plugin_folders: arguments.plugin_folders.clone(),
     }
@@ -138,7 +140,7 @@ pub(crate) fn suite(arguments: &ConfigArguments) -> Result<(Option<PipelineConfi
     let permissions = permissions(&arguments.permissions)?;
     let context = Context { permissions: permissions.clone(), ..plain_context(true) };
     let overrides = context.all_overrides(&source(arguments), &Variables::default());
-    let loaded = loaded(&arguments.path(), &overrides, &permissions, Purpose::Run);
+    let loaded = loaded(&arguments.file(), &overrides, &permissions, Purpose::Run);
     Ok((loaded.config, loaded.problems))
 }
 

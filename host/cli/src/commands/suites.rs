@@ -1,9 +1,9 @@
 //! `gage-host suites` and `gage-host eval`: the benchmarks that are part of the program.
 
-use super::{run, setup};
+use super::{ready_suite, run};
 use crate::arguments::{RunArguments, SuitesCommand, SuitesListArguments, SuitesShowArguments};
 use crate::exit_code::ExitCode;
-use crate::{environment, terminal};
+use crate::terminal;
 use gage_suite::{READY_SUITES, ReadySuite};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,12 +29,8 @@ pub(crate) fn evaluate(mut arguments: RunArguments) -> anyhow::Result<ExitCode> 
         let help = format!("add one: gage-host eval {} --model openai:MODEL, or a .gguf file", suite.name);
         return Ok(terminal::usage_error("no model is given", Some(&help)));
     }
-    let Some(cache) = environment::cache_folder() else {
-        let message = "there is no cache folder for the suite, because HOME is not set";
-        return Ok(terminal::usage_error(message, Some("set HOME, or GAGE_CACHE_DIR")));
-    };
-    arguments.config.config = Some(suite.write_below(&cache).map_err(setup::refuse_suite)?);
-    arguments.config.config_option = None;
+    // Its name wins over a file of this name.
+    arguments.config.ready_file = Some(ready_suite::written(suite)?);
     run::execute(arguments)
 }
 

@@ -2,7 +2,7 @@
 
 use super::combinations::{Combination, combinations};
 use super::permissions::permissions;
-use super::setup;
+use super::{ready_suite, setup};
 use crate::arguments::{DEFAULT_LOG, ValidateArguments};
 use crate::environment;
 use crate::exit_code::ExitCode;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 pub(crate) fn execute(mut arguments: ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    ready_suite::resolve(&mut arguments.config)?;
     let combinations = combinations(&arguments.config, &permissions(&arguments.config.permissions)?);
     let mut found: Vec<Value> = Vec::new();
     let (mut valid, mut code) = (None, ExitCode::Configuration);

@@ -40,8 +40,6 @@ pub struct PluginSpec {
     pub sha256: Option<Digest>,
     /// The digest of the component that a registry has now, if nothing pins it. It is known after a fetch.
     pub resolved: Option<Digest>,
-    /// Whether an error already says why its package could not be fetched.
-    pub is_reported: bool,
     /// The permissions.
     pub grants: Grants,
     /// The resource limits.
@@ -196,7 +194,6 @@ impl PluginSpec {
             source,
             sha256,
             resolved: None,
-            is_reported: false,
             grants: grants.unwrap_or_default(),
             limits: limits.unwrap_or_default(),
             spans,

@@ -81,8 +81,12 @@ impl fmt::Display for FileRefusal {
             }
             FileRefusal::NoFile(kind) => write!(formatter, "it is {kind}, not a regular file"),
             FileRefusal::TooLarge { bytes, limit } => {
-                let (bytes, most) = (Size(*bytes), Size(limit.max_bytes));
-                write!(formatter, "it has {bytes}; at most {most} are allowed for {}", limit.kind)
+                let (mut found, mut most) = (Size(*bytes).to_string(), Size(limit.max_bytes).to_string());
+                // Rounded to the same text, they would not show that one is larger.
+                if found == most {
+                    (found, most) = (format!("{bytes} bytes"), format!("{} bytes", limit.max_bytes));
+                }
+                write!(formatter, "it has {found}; at most {most} are allowed for {}", limit.kind)
             }
             FileRefusal::LongLine { max_bytes } => {
                 write!(formatter, "it has a line with more than {}", Size(*max_bytes))

@@ -106,6 +106,10 @@ fn large_files_are_refused_with_their_size_and_the_limit() {
         reason(read_below(&run, "large", FileLimit::new("a note", 1000))),
         "it has 2 KiB; at most 1000 bytes are allowed for a note"
     );
+    assert_eq!(
+        reason(read_below(&run, "large", LIMIT)),
+        "it has 2049 bytes; at most 2048 bytes are allowed for a note"
+    );
     let error = read_named(&run.join("large"), LIMIT).unwrap_err();
     assert!(matches!(FileRefusal::find(&error), Some(FileRefusal::TooLarge { bytes: 2049, .. })), "{error}");
     assert!(open_below(&run, "sparse", FileLimit::NONE).is_ok());

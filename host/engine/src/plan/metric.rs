@@ -2,7 +2,7 @@
 
 use super::PlannedMetric;
 use super::plugin_use::PluginUse;
-use gage_config::{AggregationSpec, PluginReference, Problems};
+use gage_config::{AggregationSpec, PluginReference, Problems, TaskSpec};
 use gage_core::{JUDGE_CLOCK, Root, TIMING_KEYS};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
 use serde_json::{Value, json};
@@ -97,6 +97,26 @@ fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, p
         problems
             .warning(span, &format!("params.{name}"), message)
             .help(format!("write aggregation: {{{aggregator}: {{{name}: {value}}}}}"));
+    }
+}
+
+/// Reports aggregators that need more attempts at a sample than a task makes, because these figures would be missing.
+pub(super) fn check_attempts(task: &TaskSpec, metrics: &[PlannedMetric], problems: &mut Problems) {
+    for (spec, metric) in task.metrics.iter().zip(metrics) {
+        let Some(AggregationSpec::Plugin(call)) = &spec.aggregation else { continue };
+        let aggregator = metric.aggregator.as_ref();
+        let Some(name) = aggregator.and_then(|one| one.attempts_parameter()) else { continue };
+        let node = call.params.nearest(&format!("/{name}"));
+        let attempts = match node.to_json() {
+            Value::Array(several) => several.iter().filter_map(Value::as_u64).max(),
+            single => single.as_u64(),
+        };
+        let Some(attempts) = attempts.filter(|attempts| *attempts > task.repeat) else { continue };
+        let message =
+            format!("`{name}` is {attempts}, but `repeat` of the task `{}` is {}", task.task_id, task.repeat);
+        problems.error(node.span, "aggregation", message).help(format!(
+            "set `repeat: {attempts}` for the task or in `custom`, or leave {attempts} out of `{name}`"
+        ));
     }
 }
 

@@ -50,6 +50,15 @@ pub enum InspectLogError {
     #[error("the log has no samples; run the evaluation without `--no-log-samples`")]
     NoSamples,
 
+    /// No sample has an answer or a score.
+    #[error(
+        "all {samples} samples ended with an error in Inspect; there is nothing to compare. Run them again with `inspect eval-retry`"
+    )]
+    OnlyErrors {
+        /// Number of the samples.
+        samples: usize,
+    },
+
     /// A sample has no id.
     #[error("a sample of the log has no `id`")]
     NoId,

@@ -57,6 +57,8 @@ pub(super) struct SampleConversion {
     pub(super) has_turns: bool,
     /// True if samples have options.
     pub(super) has_choices: bool,
+    /// True if several options of a sample are right.
+    pub(super) has_several_right: bool,
 }
 
 impl SampleConversion {
@@ -101,6 +103,7 @@ impl SampleConversion {
         });
         if let Some(choices) = sample.choices.as_ref().filter(|choices| !choices.is_empty()) {
             self.has_choices = true;
+            self.has_several_right |= right_options(&sample.target) > 1;
             let options = choices.iter().zip('A'..='Z');
             row["options"] =
                 options.map(|(content, id)| json!({"id": id.to_string(), "content": content})).collect();
@@ -198,6 +201,19 @@ fn references(target: &Value) -> Vec<Value> {
     }
 }
 
+/// Returns the number of options that a target names: numbers, and letters with or without commas between them.
+fn right_options(target: &Value) -> usize {
+    let count = |text: &str| -> usize {
+        let names = text.split(|one: char| one == ',' || one.is_whitespace()).filter(|name| !name.is_empty());
+        names.map(|name| if name.chars().all(char::is_numeric) { 1 } else { name.chars().count() }).sum()
+    };
+    match target {
+        Value::String(text) => count(text),
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).map(count).sum(),
+        _ => 0,
+    }
+}
+
 /// Returns the answer of a sample. `None` if it ended with an error before there was one.
 fn answer(sample: &LogSample) -> Option<String> {
     let choice = text_of(&sample.output["choices"][0]["message"]["content"]);
@@ -207,5 +223,25 @@ fn answer(sample: &LogSample) -> Option<String> {
         // A score may rate something other than the text, such as the state of an agent.
         text if has_scores => Some(text.unwrap_or_default()),
         text => text.filter(|text| !text.is_empty() && sample.error.as_ref().is_none_or(Value::is_null)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn right_options_are_counted() {
+        for (target, count) in [
+            (json!("B"), 1),
+            (json!("BC"), 2),
+            (json!("A, B"), 2),
+            (json!("12"), 1),
+            (json!(["B", "C"]), 2),
+            (json!(["B"]), 1),
+            (json!(null), 0),
+        ] {
+            assert_eq!(right_options(&target), count, "{target}");
+        }
     }
 }

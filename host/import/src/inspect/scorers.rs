@@ -17,8 +17,9 @@ pub(super) struct Counterpart {
     pub(super) command: Option<String>,
 }
 
-/// Returns the counterpart of a scorer with its options. `id` is the name of its score.
-pub(super) fn counterpart(id: &str, name: &str, options: &Value) -> Counterpart {
+/// Returns the counterpart of a scorer with its options. `id` is the name of its score. `has_several_right` is true if several
+/// options of a sample are right.
+pub(super) fn counterpart(id: &str, name: &str, options: &Value, has_several_right: bool) -> Counterpart {
     let last = last_name(name);
     let keeps_case = options["ignore_case"] == Value::Bool(false);
     let only_case = [("case_sensitive", Value::from(true))];
@@ -46,7 +47,18 @@ pub(super) fn counterpart(id: &str, name: &str, options: &Value) -> Counterpart 
             found("extracted_match", &params, Some("`exact` of Inspect also ignores the number of spaces"))
         }
         "f1" => found("token_f1", &[], None),
-        "choice" => found("multi_choice_accuracy", &[], None),
+        "choice" if has_several_right => Counterpart {
+            difference: Some(
+                "`choice` of Inspect wants all right options of a sample, which no metric compares"
+                    .to_owned(),
+            ),
+            ..missing()
+        },
+        "choice" => found(
+            "multi_choice_accuracy",
+            &[],
+            Some("`choice` of Inspect wants a line such as `ANSWER: B`; here a plain `B` counts, too"),
+        ),
         "math" => found("math_equal", &[], None),
         "match" if options["numeric"] == Value::Bool(true) => Counterpart {
             extractor: Some(Tree::text("last_number")),
@@ -148,9 +160,15 @@ mod tests {
                 Some("`exact` of Inspect also ignores the number of spaces"),
             ),
             ("pattern", json!({"pattern": "(.)"}), "extracted_match", None),
+            (
+                "choice",
+                json!({}),
+                "multi_choice_accuracy",
+                Some("`choice` of Inspect wants a line such as `ANSWER: B`; here a plain `B` counts, too"),
+            ),
             ("own", json!({}), "./score/score.wasm", Some("the scorer `own` has no counterpart")),
         ] {
-            let found = counterpart("score", name, &options);
+            let found = counterpart("score", name, &options, false);
             assert_eq!(found.metric.text("implementation"), Some(implementation), "{name}");
             assert_eq!(found.difference.as_deref(), difference, "{name}");
         }
@@ -166,7 +184,7 @@ mod tests {
             ("answer", json!({"pattern": "line"}), Some(r"(?i)answer\s*:\s*([^\n]+)"), true),
             ("answer", json!({"pattern": "page"}), None, false),
         ] {
-            let found = counterpart("score", name, &options);
+            let found = counterpart("score", name, &options, false);
             let params = found.metric.get("params").and_then(Tree::as_map);
             assert_eq!(params.and_then(|params| params.text("pattern")), pattern, "{name} {options}");
             assert_eq!(

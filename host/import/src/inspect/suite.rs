@@ -38,9 +38,11 @@ pub(super) fn write(
         metric.set("params", Tree::Map(params));
         Tree::Map(metric)
     });
-    recorded.set("metrics", Tree::List(metrics.collect()));
-    let comment = "These are the scores of the log, read from the rows. They belong to its answers only.";
-    recorded.comments_of("metrics").push(comment.to_owned());
+    set_metrics(&mut recorded, metrics.collect());
+    if recorded.has("metrics") {
+        let comment = "These are the scores of the log, read from the rows. They belong to its answers only.";
+        recorded.comments_of("metrics").push(comment.to_owned());
+    }
     set_steps(&mut recorded, &converted, None);
     recorded.comments.extend(comments);
     recorded.escape_variables();
@@ -79,7 +81,7 @@ fn rescoring(task: &str, head: &LogHead, converted: &SampleConversion, notes: &m
             Some(scorer) => (scorer["name"].as_str().unwrap_or(score), &scorer["options"]),
             None => (score.as_str(), &empty),
         };
-        let found = counterpart(score, name, options);
+        let found = counterpart(score, name, options, converted.has_several_right);
         needs_written.push(found.extractor.is_none());
         let mut metric = found.metric;
         if let Some(difference) = found.difference {
@@ -104,9 +106,16 @@ fn rescoring(task: &str, head: &LogHead, converted: &SampleConversion, notes: &m
         let others = metrics.iter_mut().zip(needs_written).filter(|(_, needs_written)| *needs_written);
         others.for_each(|(metric, _)| read_written(metric));
     }
-    suite.set("metrics", Tree::List(metrics.into_iter().map(Tree::Map).collect()));
+    set_metrics(&mut suite, metrics.into_iter().map(Tree::Map).collect());
     set_steps(&mut suite, converted, Some(extractors));
     suite
+}
+
+/// Writes the metrics, if there are any.
+fn set_metrics(suite: &mut Mapping, metrics: Vec<Tree>) {
+    if !metrics.is_empty() {
+        suite.set("metrics", Tree::List(metrics));
+    }
 }
 
 /// Makes a metric read the answer as the model wrote it.
@@ -169,7 +178,9 @@ fn set_steps(suite: &mut Mapping, converted: &SampleConversion, extractors: Opti
         extract.set("extractors", Tree::List(extractors));
         steps.push(Tree::Map(extract));
     }
-    steps.push(Tree::Map(step("auto_eval")));
+    if suite.has("metrics") {
+        steps.push(Tree::Map(step("auto_eval")));
+    }
     custom.set("steps", Tree::List(steps));
     suite.set("custom", Tree::Map(custom));
 }

@@ -102,24 +102,31 @@ impl TaskDraft {
     }
 }
 
-/// Returns the ways to read the answers. Metrics that find the answers themselves need one way only.
+/// Returns the ways to read the answers, each with its metrics. Those without an extractor are one.
 fn readings(task: &Task, notes: &mut Notes) -> Vec<(Pipeline, Vec<Tree>)> {
-    let pipelines = filters::convert(task, notes);
-    let are_simple = pipelines.iter().all(Pipeline::is_simple);
     let mut readings: Vec<(Pipeline, Vec<Tree>)> = Vec::new();
-    for pipeline in pipelines {
+    for pipeline in filters::convert(task, metrics::find_patterns(task), notes) {
         let metrics = metrics::convert(task, &pipeline, notes);
-        match readings.first_mut().filter(|_| are_simple) {
-            Some((_, known)) => {
-                known.extend(metrics.into_iter().filter(|metric| !known.contains(metric)).collect::<Vec<_>>())
+        let shared = readings.iter_mut().find(|(known, _)| known.shares_task() && pipeline.shares_task());
+        match shared {
+            Some((known, known_metrics)) => {
+                known.name = None;
+                add_missing(&mut known.comments, pipeline.comments);
+                add_missing(known_metrics, metrics);
             }
             None => readings.push((pipeline, metrics)),
         }
     }
-    if are_simple && let Some((pipeline, _)) = readings.first_mut() {
-        *pipeline = Pipeline::default();
-    }
     readings
+}
+
+/// Adds the items that a list does not have.
+fn add_missing<T: PartialEq>(known: &mut Vec<T>, items: Vec<T>) {
+    for item in items {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
 }
 
 fn rows_of(task: &Task, choices: Option<&Choices>, target: &Target) -> Rows {

@@ -9,13 +9,17 @@ use std::collections::BTreeMap;
 const MAX_INCLUDE_LEVELS: usize = 16;
 /// Maximum number of files that are searched for the tasks of a group.
 const MAX_TASK_FILES: usize = 2_000;
+/// Keys of which a task or a group has at least one.
+const TASK_KEYS: [&str; 4] = ["task", "group", "include", "dataset_path"];
+/// Next step for a file that is not a task.
+const TASK_HELP: &str = "give the YAML file of a task or a group of lm-evaluation-harness";
 /// Beginning of a value that names a function of Python.
 pub(super) const FUNCTION: &str = "!function ";
 
 /// Reads a file with its includes; keys of the file have precedence. `path` is relative to the folder.
 ///
 /// # Errors
-/// The problems of a text that is not a mapping, and of a file that cannot be read.
+/// The problems of a text that is not a task, and of a file that cannot be read.
 pub(super) fn load(path: &str, text: &str, folder: &dyn SourceFolder) -> Result<Mapping, Box<Problems>> {
     load_at(path, text, folder, 0)
 }
@@ -30,9 +34,14 @@ fn load_at(
     let Tree::Map(mut task) = Tree::of_foreign(&root) else {
         problems
             .error(root.span, "", format!("a task is a mapping; this is {}", root.kind()))
-            .help("give the YAML file of a task or a group of lm-evaluation-harness");
+            .help(TASK_HELP);
         return Err(Box::new(problems));
     };
+    if level == 0 && !TASK_KEYS.iter().any(|key| task.has(key)) {
+        let message = "this mapping is no task: it has none of `task`, `group`, `include` and `dataset_path`";
+        problems.error(root.span, "", message).help(TASK_HELP);
+        return Err(Box::new(problems));
+    }
     let included: Vec<String> = match task.remove("include") {
         Some(Tree::List(items)) => items.iter().map(Tree::plain_text).collect(),
         Some(Tree::Scalar(value)) => value.as_str().map(str::to_owned).into_iter().collect(),

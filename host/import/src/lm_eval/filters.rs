@@ -10,20 +10,27 @@ use serde_json::Value;
 pub(super) struct Pipeline {
     /// Its name, if the task has several.
     pub(super) name: Option<String>,
-    /// The extractors.
+    /// The extractors of the step `extract`.
     pub(super) extractors: Vec<Tree>,
+    /// The pattern by which the metric finds the answer, with the match that counts: `first` or `last`.
+    pub(super) pattern: Option<(String, &'static str)>,
     /// True if white space around the answer does not count.
     pub(super) strips: bool,
     /// True if case does not count.
     pub(super) ignores_case: bool,
-    /// The patterns, each with the match that counts: `first` or `last`.
-    pub(super) patterns: Vec<(String, &'static str)>,
+    /// True if punctuation does not count, because the answer is a letter without its brackets.
+    pub(super) ignores_punctuation: bool,
+    /// True if a person has to write an extractor.
+    pub(super) lacks_extractor: bool,
     /// Comments about filters without a counterpart.
     pub(super) comments: Vec<String>,
+    /// The patterns of the extractors, and `None` for an extractor without one.
+    patterns: Vec<Option<(String, &'static str)>>,
 }
 
-/// Returns the ways to read the answers of a task, at least one.
-pub(super) fn convert(task: &Task, notes: &mut Notes) -> Vec<Pipeline> {
+/// Returns the ways to read the answers of a task, at least one. If `metrics_find` is true, the metrics of the task can find
+/// an answer by a pattern themselves.
+pub(super) fn convert(task: &Task, metrics_find: bool, notes: &mut Notes) -> Vec<Pipeline> {
     let filters = task.entries_of("filter_list");
     let has_several = filters.len() > 1;
     let mut pipelines: Vec<Pipeline> = Vec::new();
@@ -35,7 +42,10 @@ pub(super) fn convert(task: &Task, notes: &mut Notes) -> Vec<Pipeline> {
             let Some(step) = step.as_map() else { continue };
             pipeline.add(step, &key, notes);
         }
-        pipeline.note_groups(&key, notes);
+        if metrics_find {
+            pipeline.give_pattern_to_metric();
+        }
+        pipeline.note_extractors(&key, notes);
         pipelines.push(pipeline);
     }
     if pipelines.is_empty() {
@@ -45,26 +55,44 @@ pub(super) fn convert(task: &Task, notes: &mut Notes) -> Vec<Pipeline> {
 }
 
 impl Pipeline {
-    /// Returns true if a metric can read the answers itself: at most one pattern finds them.
-    pub(super) fn is_simple(&self) -> bool {
-        self.patterns.len() <= 1 && self.extractors.len() == self.patterns.len() && self.comments.is_empty()
+    /// Returns true if one task can read the answers in this way and in others.
+    pub(super) fn shares_task(&self) -> bool {
+        self.extractors.is_empty() && !self.lacks_extractor
     }
 
-    /// Notes patterns of which an extractor takes another group than lm-eval.
-    fn note_groups(&mut self, key: &str, notes: &mut Notes) {
+    /// Leaves the last pattern to the metric, so that the step `extract` does not find the answer before it.
+    fn give_pattern_to_metric(&mut self) {
+        if self.lacks_extractor || !matches!(self.patterns.last(), Some(Some(_))) {
+            return;
+        }
+        self.extractors.pop();
+        self.pattern = self.patterns.pop().flatten();
+    }
+
+    /// Notes what the extractors do in another way than the filters.
+    fn note_extractors(&mut self, key: &str, notes: &mut Notes) {
         let is_other = |(pattern, _): &(String, &str)| groups(pattern) > 1 && !is_choice_of_groups(pattern);
-        if !self.is_simple() && self.patterns.iter().any(is_other) {
+        if self.patterns.iter().flatten().any(is_other) {
             let message = "lm-eval takes the first group that is not empty; here it is the whole match. Set `group` to \
                            the right one";
             notes.needs_work(key.to_owned(), message.to_owned(), &mut self.comments);
+        }
+        if self.extractors.len() > 1 {
+            let message = "the filters find the answer one after another; here the first extractor that finds one \
+                           ends the chain";
+            notes
+                .needs_work(key.to_owned(), message.to_owned(), &mut self.comments)
+                .help("write one pattern for all of them");
         }
     }
 
     fn regex(&mut self, step: &Mapping, key: &str, notes: &mut Notes) {
         let pattern = step.text("regex_pattern").unwrap_or(r"#### (\-?[0-9\.\,]+)");
+        // Before the pattern, a filter made the case of all letters the same.
+        let pattern = if self.ignores_case { format!("(?i){pattern}") } else { pattern.to_owned() };
         let mut params = Mapping::default();
-        params.set("pattern", Tree::text(pattern));
-        if groups(pattern) > 1 {
+        params.set("pattern", Tree::text(pattern.clone()));
+        if groups(&pattern) > 1 {
             params.set("group", Tree::Scalar(0.into()));
         }
         let select = step.get("group_select").map_or_else(|| "0".to_owned(), Tree::plain_text);
@@ -78,12 +106,20 @@ impl Pipeline {
                 "first"
             }
         };
+        if let Some(fallback) = step.get("fallback") {
+            let message = format!(
+                "`fallback: {}` has no effect: an answer in which the pattern finds nothing is wrong",
+                fallback.shown()
+            );
+            notes.dropped(key.to_owned(), message, &mut self.comments);
+        }
         params.set("which", Tree::text(which));
         params.set("ignore_case", Tree::Scalar(Value::Bool(false)));
         let mut extractor = Mapping::default();
         extractor.set("regex", Tree::Map(params));
         self.extractors.push(Tree::Map(extractor));
-        self.patterns.push((pattern.to_owned(), which));
+        self.patterns.push(Some((pattern, which)));
+        self.strips = true;
     }
 
     fn add(&mut self, step: &Mapping, key: &str, notes: &mut Notes) {
@@ -91,20 +127,22 @@ impl Pipeline {
             "take_first" => {}
             "remove_whitespace" => self.strips = true,
             "lowercase" | "uppercase" => self.ignores_case = true,
-            "regex" => {
-                self.regex(step, key, notes);
-                self.strips = true;
-            }
+            "regex" => self.regex(step, key, notes),
             "multi_choice_regex" => {
                 let message = "`multi_choice_regex` becomes `choice_letter`, which reads the letter of an option \
-                               by rules of its own";
+                               by rules of its own; the punctuation around letters is ignored";
                 notes.changed(key.to_owned(), message.to_owned(), &mut self.comments);
                 self.extractors.push(Tree::text("choice_letter"));
+                self.patterns.push(None);
+                self.ignores_punctuation = true;
+                self.strips = true;
             }
             "majority_vote" => {
-                let message = "there is no majority vote: each of the repeated answers is scored, and the figure is \
-                               their mean";
-                notes.needs_work(key.to_owned(), message.to_owned(), &mut self.comments);
+                let message = "each of the repeated answers is scored, and the figure is their mean, not that of a \
+                               majority vote";
+                let help = "`aggregation: majority_vote` of the metric takes the most frequent answer; it leaves out \
+                            answers in which the pattern finds nothing";
+                notes.needs_work(key.to_owned(), message.to_owned(), &mut self.comments).help(help);
             }
             "take_first_k" => {
                 let count = step.get("k").map(Tree::plain_text).unwrap_or_default();
@@ -117,6 +155,7 @@ impl Pipeline {
                 let message = format!("the filter `{name}` has no counterpart");
                 let help = crate::python_name::plugin_command(&name, "extractor");
                 notes.needs_work(key.to_owned(), message, &mut self.comments).help(help);
+                self.lacks_extractor = true;
             }
         }
     }

@@ -121,15 +121,23 @@ fn convert_one(
     }
 }
 
+/// Returns true if the metrics of a task can find answers by a pattern themselves.
+pub(super) fn find_patterns(task: &Task) -> bool {
+    task.entries_of("metric_list").iter().all(|entry| entry.text("metric") == Some("exact_match"))
+}
+
 /// Converts `exact_match` with its flags. If a pattern or a flag says so, `extracted_match` takes its place.
 fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, notes: &mut Notes) -> Mapping {
     let is_set = |name: &str| matches!(entry.get(name), Some(Tree::Scalar(Value::Bool(true))));
-    let ignored = entry.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default();
+    let mut ignored = entry.get("regexes_to_ignore").and_then(Tree::as_list).unwrap_or_default().to_vec();
+    if is_set("ignore_numbers") {
+        ignored.push(Tree::text("[0-9]"));
+    }
     let ignores_case = is_set("ignore_case") || pipeline.ignores_case;
+    let ignores_punctuation = is_set("ignore_punctuation") || pipeline.ignores_punctuation;
     let id = pipeline.name.as_deref().map_or_else(|| "exact_match".to_owned(), metric_id_of);
-    let is_plain = pipeline.patterns.is_empty() && ignored.is_empty() && !is_set("ignore_punctuation");
-    if is_plain || !pipeline.is_simple() {
-        let mut params: Vec<(&str, Value)> = Vec::new();
+    let mut params: Vec<(&str, Value)> = Vec::new();
+    if pipeline.pattern.is_none() && ignored.is_empty() && !ignores_punctuation {
         if !ignores_case {
             params.push(("case_sensitive", true.into()));
         }
@@ -141,13 +149,11 @@ fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, not
         }
         return metric_entry(&id, "exact_match", &params);
     }
-    let mut params: Vec<(&str, Value)> = Vec::new();
-    if let Some((pattern, which)) = pipeline.patterns.first() {
+    if let Some((pattern, which)) = &pipeline.pattern {
         params.push(("pattern", pattern.clone().into()));
         params.push(("which", (*which).into()));
     }
-    for (name, is_on) in [("ignore_case", ignores_case), ("ignore_punctuation", is_set("ignore_punctuation"))]
-    {
+    for (name, is_on) in [("ignore_case", ignores_case), ("ignore_punctuation", ignores_punctuation)] {
         if is_on {
             params.push((name, true.into()));
         }
@@ -156,10 +162,10 @@ fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, not
     if !ignored.is_empty()
         && let Some(params) = found.section("params")
     {
-        params.set("ignore_patterns", Tree::List(ignored.to_vec()));
+        params.set("ignore_patterns", Tree::List(ignored));
     }
-    if is_set("ignore_numbers") {
-        let message = "`ignore_numbers` has no counterpart; add `[0-9]` to `ignore_patterns`";
+    if !pipeline.strips {
+        let message = "`extracted_match` ignores white space around the answer, which lm-eval compares";
         notes.changed(key.to_owned(), message.to_owned(), &mut found.comments);
     }
     found

@@ -1,6 +1,7 @@
 //! Assertions, which become metrics.
 
 use super::negated;
+use super::variables::{reads, spellings};
 use crate::ids::metric_id_of;
 use crate::metric_entry::metric_entry;
 use crate::note::Notes;
@@ -46,6 +47,13 @@ const KNOWN: &[&str] = &[
     "word-count",
     "is-refusal",
 ];
+
+/// Kinds of assertions whose value is a text.
+const TEXTS: &[&str] = &["equals", "contains", "icontains", "starts-with", "regex"];
+
+/// Kinds of assertions whose value is a text or a list of texts.
+const LISTS: &[&str] =
+    &["contains-any", "icontains-any", "contains-all", "icontains-all", "similar", "rouge-n", "bleu"];
 
 /// Returns true if a text is a kind of assertion, possibly with a threshold in brackets.
 pub(super) fn is_known(kind: &str) -> bool {
@@ -112,6 +120,23 @@ impl Check {
         Check { value, ..self.clone() }
     }
 
+    /// Returns true if the value has a variable.
+    pub(super) fn reads(&self, name: &str) -> bool {
+        reads(&self.value, name)
+    }
+
+    /// Returns true if the value is a mapping, or a list where a text is expected.
+    fn is_structure(&self) -> bool {
+        match &self.value {
+            Tree::Map(_) => TEXTS.contains(&self.kind.as_str()) || LISTS.contains(&self.kind.as_str()),
+            Tree::List(_) if TEXTS.contains(&self.kind.as_str()) => true,
+            Tree::List(items) if LISTS.contains(&self.kind.as_str()) => {
+                items.iter().any(|item| matches!(item, Tree::List(_) | Tree::Map(_)))
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the name of the metric.
     fn id(&self) -> String {
         let kind = if self.is_negated { format!("not-{}", self.kind) } else { self.kind.clone() };
@@ -144,6 +169,11 @@ impl Check {
         let ignores_case = self.kind.starts_with("icontains");
         let text = self.value.plain_text();
         let found = match (self.kind.as_str(), self.is_negated) {
+            _ if self.is_structure() => {
+                let message =
+                    format!("`{}` compares a list or a mapping, which has no counterpart", self.kind);
+                plugin(&id, key, message, notes)
+            }
             ("cost", _) => {
                 let message = "there is no metric of cost: `pricing` and `budget: {max_cost: …}` limit it, and the \
                                summary of a run has it";
@@ -222,16 +252,13 @@ impl Check {
             }
             kind => {
                 let name = if self.is_negated { format!("not-{kind}") } else { kind.to_owned() };
-                let mut entry = metric_entry(id, &plugin_file(id), &[]);
                 let message = match kind {
                     "javascript" | "python" | "webhook" | "ruby" => {
                         format!("`{name}` runs code: {}", self.value.shown())
                     }
                     _ => format!("the assertion `{name}` has no counterpart"),
                 };
-                let help = format!("write it as a plugin: {}", plugin_command(id, "metric"));
-                notes.needs_work(key, message, &mut entry.comments).help(help);
-                Metric { entry, expected: None, need: None }
+                plugin(id, key, message, notes)
             }
         }
     }
@@ -265,6 +292,14 @@ impl Check {
     }
 }
 
+/// Returns a metric that a person writes.
+fn plugin(id: &str, key: String, message: String, notes: &mut Notes) -> Metric {
+    let mut entry = metric_entry(id, &plugin_file(id), &[]);
+    let help = format!("write it as a plugin: {}", plugin_command(id, "metric"));
+    notes.needs_work(key, message, &mut entry.comments).help(help);
+    Metric { entry, expected: None, need: None }
+}
+
 fn list(texts: Vec<String>) -> Tree {
     Tree::List(texts.into_iter().map(Tree::text).collect())
 }
@@ -277,11 +312,11 @@ fn pattern(id: &str, pattern: &str, ignores_case: bool) -> Metric {
 /// Returns what a judge checks for an assertion that a model grades. Those about a context read variables of the test.
 fn criterion(kind: &str, value: &Tree, vars: &Mapping) -> String {
     let text = match value {
-        Tree::List(items) => items.iter().map(Tree::plain_text).collect::<Vec<_>>().join("\n"),
+        Tree::List(items) => items.iter().map(text_or_json).collect::<Vec<_>>().join("\n"),
         Tree::Scalar(Value::Null) => String::new(),
-        other => other.plain_text(),
+        other => text_or_json(other),
     };
-    let var = |name: &str| vars.get(name).map(Tree::plain_text).unwrap_or_default();
+    let var = |name: &str| vars.get(name).map(text_or_json).unwrap_or_default();
     match kind {
         "factuality" | "model-graded-factuality" => format!("The answer agrees with this: {text}"),
         "answer-relevance" => format!("The answer is about this question: {}", var("query")),
@@ -293,6 +328,14 @@ fn criterion(kind: &str, value: &Tree, vars: &Mapping) -> String {
             format!("The answer says only what this context supports: {}", var("context"))
         }
         _ => text,
+    }
+}
+
+/// Returns a scalar as a text, and a list or a mapping as JSON.
+fn text_or_json(value: &Tree) -> String {
+    match value {
+        Tree::List(_) | Tree::Map(_) => value.to_json().to_string(),
+        scalar => scalar.plain_text(),
     }
 }
 
@@ -311,7 +354,7 @@ fn filled(value: &Tree, vars: &Mapping) -> Tree {
         Tree::Scalar(Value::String(text)) if text.contains("{{") => {
             let mut text = text.clone();
             for var in &vars.entries {
-                for spelling in [format!("{{{{{}}}}}", var.key), format!("{{{{ {} }}}}", var.key)] {
+                for spelling in spellings(&var.key) {
                     text = text.replace(&spelling, &var.value.plain_text());
                 }
             }

@@ -105,7 +105,7 @@ impl Rows {
                         continue;
                     }
                     _ => {
-                        expected.insert(key.clone(), json_of(value));
+                        expected.insert(key.clone(), value.to_json());
                     }
                 }
             }
@@ -117,7 +117,7 @@ impl Rows {
         let mut row = Map::new();
         row.insert("id".to_owned(), Value::from(format!("test-{}", self.rows.len() + 1)));
         for var in &test.vars.entries {
-            row.insert(var.key.clone(), json_of(&var.value));
+            row.insert(var.key.clone(), var.value.to_json());
         }
         if !expected.is_empty() {
             row.insert("expected".to_owned(), Value::Object(expected));
@@ -333,17 +333,5 @@ fn set_roles(document: &mut Mapping, rows: &Rows, provider: Option<&Tree>, notes
     }
     if !roles.is_empty() {
         document.set("role_adapters", Tree::List(roles));
-    }
-}
-
-fn json_of(value: &Tree) -> Value {
-    match value {
-        Tree::Scalar(value) => value.clone(),
-        Tree::Variable(text) => Value::from(text.clone()),
-        Tree::List(items) => items.iter().map(json_of).collect(),
-        Tree::Map(mapping) => {
-            let members = mapping.entries.iter().map(|entry| (entry.key.clone(), json_of(&entry.value)));
-            Value::Object(members.collect())
-        }
     }
 }

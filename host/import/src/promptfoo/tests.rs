@@ -1,6 +1,7 @@
 //! Tests of a configuration: their variables and assertions.
 
 use super::checks::Check;
+use super::variables::{self, MAX_ADDED_BYTES};
 use crate::note::Notes;
 use crate::source_folder::SourceFolder;
 use crate::tree::{Mapping, Tree};
@@ -56,6 +57,12 @@ pub(super) fn read(
                 return tests;
             }
             reader.read_files(&mut vars);
+            if !variables::resolve(&mut vars) {
+                let message =
+                    format!("variables add more than {} KiB to variables of a test", MAX_ADDED_BYTES >> 10);
+                reader.work("tests.vars", message, "write the whole text into the row");
+            }
+            reader.note_structures(&vars, &checks);
             let checks = checks.iter().map(|check| check.filled(&vars)).collect();
             tests.push(Test { vars, checks });
         }
@@ -267,13 +274,29 @@ impl Reader<'_> {
             else {
                 continue;
             };
-            match self.folder.read(&path) {
+            let text = match variables::is_read_as_text(&path) {
+                true => self.folder.read(&path).map(|text| variables::text_of_file(&path, &text)),
+                false => Err("promptfoo does not send its text".to_owned()),
+            };
+            match text {
                 Ok(text) => entry.value = Tree::text(text),
                 Err(reason) => {
                     let message = format!("cannot read `{path}` of the variable `{}`: {reason}", entry.key);
                     let note = self.notes.needs_work("tests.vars".to_owned(), message, self.comments);
                     note.help("write the text into the row");
                 }
+            }
+        }
+    }
+
+    /// Notes lists and mappings that variables or assertions put into their texts.
+    fn note_structures(&mut self, vars: &Mapping, checks: &[Check]) {
+        for var in vars.entries.iter().filter(|var| matches!(var.value, Tree::List(_) | Tree::Map(_))) {
+            let is_read = vars.entries.iter().any(|other| variables::reads(&other.value, &var.key))
+                || checks.iter().any(|check| check.reads(&var.key));
+            if is_read {
+                let message = format!("`{}` is a list or a mapping, and cannot be part of a text", var.key);
+                self.work("tests.vars", message, "write the text that stands there into the row");
             }
         }
     }

@@ -4,14 +4,28 @@ use crate::StoreError;
 use crate::manifest::Descriptor;
 use gage_core::foreign_file::{self, FileLimit};
 use gage_core::{Digest, shown_name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use tar::EntryType;
 
 /// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 100_000;
+
+/// First bytes of compressed files, by the name of the compression.
+const COMPRESSIONS: [(&str, &[u8]); 3] =
+    [("gzip", b"\x1f\x8b"), ("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd")];
+
+/// Maximum number of first bytes in [`COMPRESSIONS`].
+const MAX_FIRST_BYTES: u64 = 6;
+
+/// A blob of an archive, as a descriptor says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Blob {
+    pub(super) digest: Digest,
+    pub(super) size: u64,
+}
 
 /// An archive, whose files were found but not read.
 pub(super) struct LayoutArchive {
@@ -19,6 +33,21 @@ pub(super) struct LayoutArchive {
     file: File,
     /// Places and sizes of the files.
     files: BTreeMap<String, (u64, u64)>,
+    /// Blobs whose bytes have the digest in their name.
+    checked: BTreeSet<Digest>,
+    /// Number of bytes of files that were read, each as often as it was read.
+    pub(super) read_bytes: u64,
+}
+
+impl Blob {
+    pub(super) fn of(described: &Descriptor) -> Blob {
+        Blob { digest: described.digest, size: described.size }
+    }
+
+    /// Returns the name of its file.
+    pub(super) fn name(self) -> String {
+        format!("blobs/sha256/{}", self.digest.hex())
+    }
 }
 
 impl LayoutArchive {
@@ -27,7 +56,14 @@ impl LayoutArchive {
         let fail = || StoreError::file("read", path);
         let file = foreign_file::open_named(path, FileLimit::NONE).map_err(fail())?;
         let length = file.metadata().map_err(fail())?.len();
-        let mut opened = LayoutArchive { path: path.to_owned(), file, files: BTreeMap::new() };
+        let mut opened = LayoutArchive {
+            path: path.to_owned(),
+            file,
+            files: BTreeMap::new(),
+            checked: BTreeSet::new(),
+            read_bytes: 0,
+        };
+        opened.check_compression()?;
         let reader = opened.file.try_clone().map_err(fail())?;
         let mut archive = tar::Archive::new(BufReader::new(reader));
         // Extensions are not interpreted: their sizes are unbounded, and nothing here needs them.
@@ -48,6 +84,20 @@ impl LayoutArchive {
             opened.add(&name, entry.header().entry_type(), (place, size))?;
         }
         Ok(opened)
+    }
+
+    /// Rejects a compressed archive.
+    fn check_compression(&mut self) -> Result<(), StoreError> {
+        let mut start = Vec::new();
+        let read = (&self.file).take(MAX_FIRST_BYTES).read_to_end(&mut start);
+        read.and_then(|_| self.file.seek(SeekFrom::Start(0)))
+            .map_err(StoreError::file("read", &self.path))?;
+        match COMPRESSIONS.iter().find(|(_, bytes)| start.starts_with(bytes)) {
+            Some((name, _)) => {
+                Err(self.refuse(format!("it is compressed with {name}, and must be unpacked first")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn add(&mut self, name: &str, kind: EntryType, place: (u64, u64)) -> Result<(), StoreError> {
@@ -75,36 +125,63 @@ impl LayoutArchive {
 
     /// Reads a file.
     pub(super) fn document(&mut self, name: &str, limit: FileLimit) -> Result<Vec<u8>, StoreError> {
-        let Some(&(place, size)) = self.files.get(name) else {
-            return Err(self.refuse(format!("it has no '{name}'")));
-        };
-        if size > limit.max_bytes() {
-            let max_bytes = limit.max_bytes();
-            return Err(
-                self.refuse(format!("'{name}' has {size} bytes, and at most {max_bytes} are allowed"))
-            );
-        }
         let mut bytes = Vec::new();
-        let read = self
-            .file
-            .seek(SeekFrom::Start(place))
-            .and_then(|_| (&self.file).take(size).read_to_end(&mut bytes));
+        let read = self.content(name, limit)?.read_to_end(&mut bytes);
         read.map_err(StoreError::file("read", &self.path))?;
         Ok(bytes)
     }
 
-    /// Reads a blob, which must be what a descriptor says.
-    pub(super) fn blob(&mut self, described: &Descriptor, limit: FileLimit) -> Result<Vec<u8>, StoreError> {
-        let Descriptor { digest, size, .. } = described;
-        let name = format!("blobs/sha256/{}", digest.hex());
-        let bytes = self.document(&name, limit)?;
-        let found = Digest::of_bytes(&bytes);
-        match found == *digest && bytes.len() as u64 == *size {
-            true => Ok(bytes),
-            false => Err(self.refuse(format!(
-                "the blob {digest} is damaged: expected {size} bytes, found {} bytes with {found}",
-                bytes.len()
-            ))),
+    /// Reads a blob, which must be what its descriptor says.
+    pub(super) fn blob(&mut self, blob: Blob, limit: FileLimit) -> Result<Vec<u8>, StoreError> {
+        let bytes = self.document(&blob.name(), limit)?;
+        self.check_found(blob, Blob { digest: Digest::of_bytes(&bytes), size: bytes.len() as u64 })?;
+        Ok(bytes)
+    }
+
+    /// Checks that a blob is what its descriptor says. Its bytes are read once, however often this is called,
+    /// and not kept.
+    pub(super) fn check(&mut self, blob: Blob, limit: FileLimit) -> Result<(), StoreError> {
+        let (_, size) = self.place(&blob.name(), limit)?;
+        let digest = match self.checked.contains(&blob.digest) {
+            true => blob.digest,
+            false => {
+                let found = Digest::of_reader(self.content(&blob.name(), limit)?);
+                found.map_err(StoreError::file("read", &self.path))?
+            }
+        };
+        self.check_found(blob, Blob { digest, size })
+    }
+
+    fn check_found(&mut self, described: Blob, found: Blob) -> Result<(), StoreError> {
+        if found != described {
+            return Err(self.refuse(format!(
+                "the blob {} is damaged: expected {} bytes, found {} bytes with {}",
+                described.digest, described.size, found.size, found.digest
+            )));
+        }
+        self.checked.insert(found.digest);
+        Ok(())
+    }
+
+    /// Returns the content of a file, which is read piece by piece.
+    pub(super) fn content(&mut self, name: &str, limit: FileLimit) -> Result<io::Take<&File>, StoreError> {
+        let (place, size) = self.place(name, limit)?;
+        self.file.seek(SeekFrom::Start(place)).map_err(StoreError::file("read", &self.path))?;
+        self.read_bytes = self.read_bytes.saturating_add(size);
+        Ok((&self.file).take(size))
+    }
+
+    /// Returns the place and the size of a file.
+    fn place(&self, name: &str, limit: FileLimit) -> Result<(u64, u64), StoreError> {
+        let Some(&(place, size)) = self.files.get(name) else {
+            return Err(self.refuse(format!("it has no '{name}'")));
+        };
+        match size > limit.max_bytes() {
+            true => {
+                let max_bytes = limit.max_bytes();
+                Err(self.refuse(format!("'{name}' has {size} bytes, and at most {max_bytes} are allowed")))
+            }
+            false => Ok((place, size)),
         }
     }
 

@@ -11,19 +11,19 @@ const FORMAT: u32 = 1;
 
 /// A package that was saved, and the digests of its blobs.
 #[derive(Debug)]
-pub(super) struct Record {
-    pub(super) reference: OciReference,
-    pub(super) component: Digest,
-    pub(super) manifest: Digest,
+pub(crate) struct Record {
+    pub(crate) reference: OciReference,
+    pub(crate) component: Digest,
+    pub(crate) manifest: Digest,
     /// Grows with each package of the repository that is saved.
-    pub(super) sequence: u64,
-    pub(super) signatures: Vec<RecordedSignature>,
+    pub(crate) sequence: u64,
+    pub(crate) signatures: Vec<RecordedSignature>,
 }
 
-/// A signature, whose bytes are in a blob.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A signature, whose bytes are in a blob. The order does not depend on the registry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum RecordedSignature {
+pub(crate) enum RecordedSignature {
     /// A Sigstore bundle.
     Bundle(Digest),
     /// A signature in cosign's simple form.
@@ -111,12 +111,8 @@ impl RecordedSignature {
 
 /// Returns signatures without repetitions, in an order that does not depend on the registry.
 pub(super) fn sorted(signatures: &[Signature]) -> Vec<Signature> {
-    let key = |signature: &Signature| match signature {
-        Signature::Bundle(bytes) => (0, Digest::of_bytes(bytes), String::new()),
-        Signature::Simple { payload, signature } => (1, Digest::of_bytes(payload), signature.clone()),
-    };
     let mut sorted = signatures.to_vec();
-    sorted.sort_by_cached_key(key);
-    sorted.dedup_by_key(|signature| key(&*signature));
+    sorted.sort_by_cached_key(RecordedSignature::of);
+    sorted.dedup();
     sorted
 }

@@ -14,7 +14,7 @@ fn package(name: &str, component: &[u8], signatures: &[Signature]) -> NewPackage
     let annotations = BTreeMap::from([("org.opencontainers.image.title".to_owned(), "x".to_owned())]);
     NewPackage {
         reference: reference(name),
-        manifest: package_manifest(b"{}", component, &annotations),
+        manifest: package_manifest(b"{}", component, "x.wasm", &annotations),
         config: b"{}".to_vec(),
         component: component.to_vec(),
         signatures: signatures.to_vec(),
@@ -129,6 +129,20 @@ fn a_package_that_contradicts_itself_is_not_saved() {
         assert!(message.contains(reason) && message.contains("nothing was saved"), "{message}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
+}
+
+#[test]
+fn a_blob_that_is_copied_has_its_digest() {
+    let (_folder, store) = store();
+    let digest = Digest::of_bytes(b"one");
+    let message = store.copy_blob(digest, &b"two"[..]).unwrap_err().recorded("plugins");
+    assert!(message.contains("cannot write") && message.contains("its digest is sha256:"), "{message}");
+    let blobs = store.folder.join("blobs").join("sha256");
+    assert_eq!(fs::read_dir(&blobs).unwrap().count(), 0);
+    store.copy_blob(digest, &b"one"[..]).unwrap();
+    assert_eq!(fs::read(store.blob_path(digest)).unwrap(), b"one");
+    // It is there now, and nothing is read.
+    store.copy_blob(digest, &b"two"[..]).unwrap();
 }
 
 #[test]

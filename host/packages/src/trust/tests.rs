@@ -89,7 +89,8 @@ fn refusal_names_plugin_entry_and_remedy() {
                     signer to the entry";
     let not_pinned = format!(
         "the plugin oci://localhost:5000/tools/a:1 is not trusted: the entry `localhost:5000/tools` of `trust` in the policy \
-         requires a digest; write `sha256: {hex}` next to its `source` in the suite, or lock the suite with `gage-host lock`"
+         requires a digest; write `sha256: {hex}` next to its `source` in `plugins` of the suite, or lock the suite with \
+         `gage-host lock` and run it with `--locked`"
     );
     let unlisted = "the plugin oci://other.example/metrics/a:1 is not trusted: no entry of `trust` in the policy names its \
                     registry; add an entry such as `other.example: {keys: [KEY.pub], require: signature}` to the policy file, \
@@ -133,6 +134,49 @@ fn rule_for_files_counts_for_files_only() {
     assert_eq!(check(&digest, file, true, None), Ok(None));
     let message = check(&digest, file, false, None).expect_err("no digest");
     assert!(message.contains("the entry `files` of `trust` in the policy requires a digest"), "{message}");
+    // A lock does not pin files.
+    assert!(message.ends_with("next to its `source` in `plugins` of the suite"), "{message}");
+}
+
+#[test]
+fn commands_that_score_nothing_need_no_digest() {
+    let trust = trust(
+        "trust:\n  registry.example: {keys: [team.pub]}\n  localhost:5000: {require: digest}\n  \
+         files: {require: digest}\n",
+    );
+    let allowing = trust.allowing_unpinned();
+    for (source, is_allowed) in [
+        ("oci://localhost:5000/tools/a:1", true),
+        ("oci://registry.example/a:1", false),
+        ("oci://other.example/a:1", false),
+        ("plugins/word_recall.wasm", false),
+    ] {
+        assert_eq!(check(&allowing, source, false, None).is_ok(), is_allowed, "{source}");
+        assert!(check(&trust, source, false, None).is_err(), "{source}");
+    }
+    assert_eq!(allowing.keys(), trust.keys());
+}
+
+#[test]
+fn only_unsigned_packages_are_fetched_again() {
+    let trust = trust(
+        "trust:\n  registry.example: {keys: [team.pub]}\n  localhost:5000: {require: digest}\n  \
+         files: {keys: [team.pub]}\n",
+    );
+    for (source, has_help) in [
+        ("oci://registry.example/a:1", true),
+        ("oci://localhost:5000/a:1", false),
+        ("oci://other.example/a:1", false),
+        ("a.wasm", false),
+    ] {
+        let reference = source.parse::<OciReference>();
+        let origin = match &reference {
+            Ok(reference) => PackageOrigin::Registry(reference),
+            Err(_) => PackageOrigin::File(Path::new(source)),
+        };
+        let error = trust.check(origin, &subject(), false, &Vec::<Signature>::new).expect_err(source);
+        assert_eq!(error.help().is_some(), has_help, "{error}");
+    }
 }
 
 #[test]

@@ -53,6 +53,12 @@ impl Aggregator {
         self.component.extra().get("unscored")?.get(self.name())?.as_str()
     }
 
+    /// Returns the parameter that holds how many attempts at a sample it needs, as an integer or a list. Its component
+    /// declares it in `attempts`, an object by aggregator name in its `extra` metadata.
+    pub fn attempts_parameter(&self) -> Option<&str> {
+        self.component.extra().get("attempts")?.get(self.name())?.as_str()
+    }
+
     /// Returns whether it can compute figures of resamples. Its component declares this in `merges`, a list in its `extra`
     /// metadata.
     pub fn merges(&self) -> bool {

@@ -66,7 +66,7 @@ impl Registry {
                 let bytes = self.bundled_named(name)?.bytes.into();
                 Ok(ReadComponent { bytes, file: None, package: None })
             }
-            Origin::File(path) => {
+            Origin::File(path) | Origin::Installed(path) => {
                 let before = std::fs::metadata(path).map(|metadata| SeenFile::of(&metadata));
                 let bytes = read_component(path, max_bytes)?;
                 let pinned = |before| Arc::new(PinnedFile::new(path, before, Digest::of_bytes(&bytes)));
@@ -117,7 +117,7 @@ impl Registry {
             read.package.as_ref().map(|package| package.signatures.clone()).unwrap_or_default()
         };
         let checked = match origin {
-            Origin::Bundled(_) => return Ok(None),
+            Origin::Bundled(_) | Origin::Installed(_) => return Ok(None),
             Origin::File(path) => {
                 let subject = subject(origin.file_name());
                 let beside = || signatures_of_file(path);

@@ -34,7 +34,7 @@ fn store(component: &[u8]) -> (tempfile::TempDir, PackageStore) {
     let store = PackageStore::new(folder.path().join("plugins"));
     let package = NewPackage {
         reference: ADDRESS.parse().expect("a reference"),
-        manifest: package_manifest(b"{}", component, &BTreeMap::new()),
+        manifest: package_manifest(b"{}", component, "x.wasm", &BTreeMap::new()),
         config: b"{}".to_vec(),
         component: component.to_vec(),
         signatures: Vec::new(),
@@ -107,6 +107,36 @@ fn untrusted_package_is_refused_before_it_is_compiled() {
     let trust = policy(registry_of("registry.example"), TrustRequirement::Digest);
     let error = registry(&store, trust).add(&spec(&pinned)).expect_err("no component");
     assert!(matches!(error, RegistryError::Load(_)), "{error}");
+}
+
+#[test]
+fn component_of_the_installation_is_trusted() {
+    static OPTIONAL: [OptionalComponent; 1] = [OptionalComponent {
+        name: "words",
+        world: World::Metric,
+        members: &["word_recall"],
+        description: "null",
+        remedy: "build it",
+    }];
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("plugins/words.wasm");
+    std::fs::create_dir(folder.path().join("plugins")).expect("a folder");
+    std::fs::write(&file, BARE_WORD_RECALL).expect("written");
+    let store = PackageStore::new(folder.path().join("packages"));
+    for requirement in [TrustRequirement::Signature, TrustRequirement::Digest] {
+        let registry = || {
+            let trust = policy(TrustScope::Files, requirement);
+            registry(&store, trust).with_optional(&OPTIONAL, &[folder.path().to_owned()])
+        };
+        let by_name = PluginReference::Name("word_recall".to_owned());
+        registry().find::<MetricKind>(&by_name).unwrap_or_else(|error| panic!("{error}"));
+        let entry = spec("{id: mine, source: words}");
+        registry().add(&entry).unwrap_or_else(|error| panic!("{error}"));
+        // A suite that names the file by its path vouches for it itself.
+        let by_path = PluginReference::File { path: file.clone(), member: None };
+        let error = registry().find::<MetricKind>(&by_path).err();
+        assert!(matches!(error, Some(RegistryError::Untrusted(_))), "{error:?}");
+    }
 }
 
 #[test]

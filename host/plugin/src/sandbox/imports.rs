@@ -28,6 +28,7 @@ impl GuestState {
 impl log::Host for GuestState {
     fn emit(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         self.count_call()?;
+        self.host_fuel.use_for(message.len() as u64)?;
         self.log.lock().emit(source_of(level), &message);
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! A standard stream of a guest, whose lines go to its log.
 
 use super::guest_log::GuestLog;
+use super::host_fuel::HostFuel;
 use crate::plugin_line::LineSource;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 /// Maximum size of a printed line, in bytes. A longer one is continued on the next line.
 const MAX_LINE_BYTES: usize = 4 << 10;
@@ -20,12 +21,13 @@ const MAX_WRITE_BYTES: usize = 64 << 10;
 pub(super) struct PrintStream {
     source: LineSource,
     log: Arc<Mutex<GuestLog>>,
+    fuel: HostFuel,
     unfinished: Arc<Mutex<Vec<u8>>>,
 }
 
 impl PrintStream {
-    pub(super) fn new(source: LineSource, log: Arc<Mutex<GuestLog>>) -> PrintStream {
-        PrintStream { source, log, unfinished: Arc::default() }
+    pub(super) fn new(source: LineSource, log: Arc<Mutex<GuestLog>>, fuel: HostFuel) -> PrintStream {
+        PrintStream { source, log, fuel, unfinished: Arc::default() }
     }
 
     /// Logs the complete lines, and keeps the rest for later.
@@ -80,6 +82,7 @@ impl Pollable for PrintStream {
 
 impl OutputStream for PrintStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.fuel.use_for(bytes.len() as u64).map_err(|trap| StreamError::Trap(trap.into()))?;
         self.print(&bytes);
         Ok(())
     }
@@ -99,6 +102,7 @@ mod tests {
     use crate::call_subject::CallSubject;
     use crate::limits::Limits;
     use crate::plugin_line::{LineReceiver, PluginLine};
+    use wasmtime::Trap;
 
     #[test]
     fn printed_bytes_become_lines() {
@@ -106,7 +110,8 @@ mod tests {
         let kept = Arc::clone(&lines);
         let receiver = LineReceiver::new(move |line: PluginLine| kept.lock().push(line.text));
         let log = GuestLog::new("p", CallSubject::default(), Some(receiver), &Limits::default());
-        let stream = PrintStream::new(LineSource::Stdout, Arc::new(Mutex::new(log)));
+        let fuel = HostFuel::new(0);
+        let stream = PrintStream::new(LineSource::Stdout, Arc::new(Mutex::new(log)), fuel);
         stream.print(b"a");
         stream.clone().print(b"b\r\n\nc\xff\n");
         stream.print(&[b'x'; MAX_LINE_BYTES + 1]);
@@ -116,5 +121,17 @@ mod tests {
         assert_eq!(lines[..3], ["ab", "", "c\u{fffd}"]);
         let lengths: Vec<usize> = lines.iter().skip(3).map(String::len).collect();
         assert_eq!(lengths, [MAX_LINE_BYTES, 1]);
+    }
+
+    #[test]
+    fn output_without_fuel_ends_the_guest() {
+        let log = GuestLog::new("p", CallSubject::default(), None, &Limits::default());
+        let mut stream =
+            PrintStream::new(LineSource::Stdout, Arc::new(Mutex::new(log)), HostFuel::new(10_000));
+        assert!(stream.write(Bytes::from_static(&[b'x'; 50])).is_ok());
+        let Err(StreamError::Trap(error)) = stream.clone().write(Bytes::from_static(&[b'x'; 51])) else {
+            panic!("not a trap")
+        };
+        assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::OutOfFuel));
     }
 }

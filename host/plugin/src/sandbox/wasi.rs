@@ -1,9 +1,10 @@
 //! An empty WASI 0.2, which guests with an interpreter need in order to load. It has no files, environment,
 //! arguments, sockets or input. What is printed goes to the log. Its clock does not advance, and its random
-//! numbers are the same each time.
+//! numbers are the same each time. Printed and random bytes use fuel.
 
 use super::GuestState;
 use super::guest_log::GuestLog;
+use super::host_fuel::HostFuel;
 use super::print_stream::PrintStream;
 use crate::plugin_line::LineSource;
 use parking_lot::Mutex;
@@ -13,7 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+use wasmtime_wasi::p2::bindings::random::{insecure, random};
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
+use wasmtime_wasi::random::WasiRandomCtx;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 /// Seed of the guests' random source, so that a scorer is reproducible.
@@ -26,9 +29,9 @@ pub(super) struct Wasi {
 }
 
 impl Wasi {
-    fn new(log: &Arc<Mutex<GuestLog>>) -> Wasi {
-        let streams =
-            [LineSource::Stdout, LineSource::Stderr].map(|source| PrintStream::new(source, Arc::clone(log)));
+    fn new(log: &Arc<Mutex<GuestLog>>, fuel: &HostFuel) -> Wasi {
+        let streams = [LineSource::Stdout, LineSource::Stderr]
+            .map(|source| PrintStream::new(source, Arc::clone(log), fuel.clone()));
         let [stdout, stderr] = streams.clone();
         let context = WasiCtx::builder()
             .stdout(stdout)
@@ -53,21 +56,62 @@ impl Wasi {
 
 impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let wasi = self.wasi.get_or_insert_with(|| Wasi::new(&self.log));
+        let wasi = self.wasi.get_or_insert_with(|| Wasi::new(&self.log, &self.host_fuel));
         WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
     }
 }
 
-/// Links WASI, with a clock whose alarms fire immediately. A sleeping guest could otherwise hold its thread
-/// indefinitely, since a deadline ends guests but not host calls.
+/// Links WASI, with random bytes that use fuel, and a clock whose alarms fire immediately. A sleeping guest could
+/// otherwise hold its thread indefinitely, since a deadline ends guests but not host calls.
 pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_sync(linker)?;
     linker.allow_shadowing(true);
     monotonic_clock::add_to_linker::<GuestState, FrozenWallClock>(linker, |state| FrozenClock {
-        table: &mut state.wasi.get_or_insert_with(|| Wasi::new(&state.log)).table,
+        table: state.ctx().table,
     })?;
+    random::add_to_linker::<GuestState, MeteredRandomSource>(linker, metered)?;
+    insecure::add_to_linker::<GuestState, MeteredRandomSource>(linker, metered)?;
     linker.allow_shadowing(false);
     Ok(())
+}
+
+struct MeteredRandomSource;
+
+impl HasData for MeteredRandomSource {
+    type Data<'a> = MeteredRandom<'a>;
+}
+
+/// The random numbers of a guest, whose bytes use fuel.
+struct MeteredRandom<'a> {
+    source: &'a mut WasiRandomCtx,
+    fuel: HostFuel,
+}
+
+fn metered(state: &mut GuestState) -> MeteredRandom<'_> {
+    let fuel = state.host_fuel.clone();
+    MeteredRandom { source: state.ctx().ctx.random(), fuel }
+}
+
+impl random::Host for MeteredRandom<'_> {
+    fn get_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
+        self.fuel.use_for(count)?;
+        random::Host::get_random_bytes(self.source, count)
+    }
+
+    fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
+        random::Host::get_random_u64(self.source)
+    }
+}
+
+impl insecure::Host for MeteredRandom<'_> {
+    fn get_insecure_random_bytes(&mut self, count: u64) -> wasmtime::Result<Vec<u8>> {
+        self.fuel.use_for(count)?;
+        insecure::Host::get_insecure_random_bytes(self.source, count)
+    }
+
+    fn get_insecure_random_u64(&mut self) -> wasmtime::Result<u64> {
+        insecure::Host::get_insecure_random_u64(self.source)
+    }
 }
 
 struct FrozenWallClock;

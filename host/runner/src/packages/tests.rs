@@ -64,7 +64,7 @@ fn pinned_package_in_the_cache_needs_no_registry() {
     let context = context(folder.path());
     let package = NewPackage {
         reference: ADDRESS.parse().expect("a reference"),
-        manifest: package_manifest(b"{}", COMPONENT, &BTreeMap::new()),
+        manifest: package_manifest(b"{}", COMPONENT, "words.wasm", &BTreeMap::new()),
         config: b"{}".to_vec(),
         component: COMPONENT.to_vec(),
         signatures: Vec::new(),
@@ -77,8 +77,8 @@ fn pinned_package_in_the_cache_needs_no_registry() {
     // Without a pin, the registry is asked what the tag is now, unless the user forbids the network.
     for (is_offline, has_errors) in [(true, false), (false, true)] {
         let (mut config, mut problems) = suite(&format!("{{id: words, source: '{ADDRESS}'}}"));
-        context.fetch_packages(&mut config, &[], is_offline, &mut problems).expect("tried");
-        assert_eq!(problems.has_errors(), has_errors, "{}", problems.render(false));
+        let fetched = context.fetch_packages(&mut config, &[], is_offline, &mut problems);
+        assert_eq!(fetched.is_err(), has_errors, "{fetched:?}");
     }
 }
 
@@ -103,7 +103,13 @@ fn locked_package_that_nobody_has_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut config, mut problems) = suite(&format!("{{id: words, source: '{ADDRESS}'}}"));
     let pins = [pin(Digest::of_bytes(COMPONENT))];
-    context(folder.path()).fetch_packages(&mut config, &pins, false, &mut problems).expect("tried");
+    let fetched = context(folder.path()).fetch_packages(&mut config, &pins, false, &mut problems);
+    let error = fetched.expect_err("nothing listens at the address");
+    assert_eq!(error.recorded("plugins"), "packages of the suite cannot be fetched");
+    let RunnerError::UnfetchedPackages { problems, category } = error else {
+        unreachable!("none is fetched")
+    };
+    assert_eq!(category, ErrorCategory::RetryLater);
     let shown = problems.render(false);
     shown.recorded("plugins");
     assert!(shown.contains("suite.yaml:3:"), "{shown}");
@@ -117,6 +123,7 @@ fn moved_tag_names_both_components() {
     let reference: OciReference = ADDRESS.parse().expect("a reference");
     let (wanted, found) = (Digest::of_bytes(b"wanted"), Digest::of_bytes(b"found"));
     let problem = moved_tag(&reference, wanted, found);
+    assert_eq!(problem.category, ErrorCategory::LockMismatch);
     let expected = format!("sha256 mismatch for {ADDRESS}: expected {}, found {}", wanted.hex(), found.hex());
     assert_eq!(problem.message.recorded("plugins"), expected);
     assert!(problem.help.is_some_and(|help| help.contains("the tag was moved")));

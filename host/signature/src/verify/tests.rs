@@ -127,6 +127,30 @@ fn accepted_signature_may_follow_others() {
 }
 
 #[test]
+fn subjects_of_a_bundle_are_read_without_a_key() {
+    let of =
+        |subjects: Value| signed(&statement(|statement| statement["subject"] = subjects.clone()).to_string());
+    let about_component = || Some(vec![component()]);
+    for (signature, expected) in [
+        (edited(|_| {}), about_component()),
+        (edited(|json| json["dsseEnvelope"]["signatures"][0]["sig"] = json!("")), about_component()),
+        (edited(|json| json["verificationMaterial"] = json!({"certificate": {}})), about_component()),
+        (
+            of(json!([{"digest": {"sha256": component().hex()}}, {"digest": {"sha256": manifest().hex()}}])),
+            Some(vec![component(), manifest()]),
+        ),
+        (of(json!([])), Some(Vec::new())),
+        (of(json!([{"digest": {"sha512": "00"}}])), None),
+        (edited(|json| json["dsseEnvelope"] = Value::Null), None),
+        (edited(|json| json["dsseEnvelope"]["payloadType"] = json!("text/plain")), None),
+        (Signature::Bundle(b"[".to_vec()), None),
+    ] {
+        let Signature::Bundle(json) = signature else { panic!("not a bundle") };
+        assert_eq!(bundle::claimed_subjects(&json), expected, "{}", String::from_utf8_lossy(&json));
+    }
+}
+
+#[test]
 fn new_bundle_has_the_form_of_cosign() {
     let [(key, public), _] = key_pairs();
     let bundle: Value =

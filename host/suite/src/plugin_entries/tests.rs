@@ -270,6 +270,14 @@ fn a_saved_suite_keeps_its_link_and_permissions() {
     }
 }
 
+#[test]
+fn line_of_a_source_is_counted_from_1() {
+    let suite = suite("# a\nplugins:\n  - {id: a, source: x}\n  - id: b\n    source:\n      y\n").unwrap();
+    for (id, expected) in [("a", Some(3)), ("b", Some(6)), ("c", None)] {
+        assert_eq!(suite.source_line(id), expected, "{id}");
+    }
+}
+
 proptest! {
     /// Whatever the document is, an edit adds exactly one entry, or the text stays as it was.
     #[test]

@@ -36,6 +36,7 @@ gage_sdk::aggregators!(
     name: "aggregate",
     description: "Figures of many score cards: corpus BLEU, chrF and perplexity, calibration, repeats, agreement",
     extra: gage_sdk::json!({
+        "attempts": { "pass_at_k": "k" },
         "clusters": ["corpus_perplexity"],
         "merges": [
             "corpus_bleu", "corpus_chrf", "corpus_perplexity", "ece", "confusion", "krippendorff_alpha",

@@ -57,6 +57,7 @@ class Metric(_MetricKeys, total=False):
     categories: list[dict[str, Any]]
     figures: list[dict[str, Any]]
     slices: list[dict[str, Any]]
+    slice_means: list[dict[str, Any]]
     error: str
 
 

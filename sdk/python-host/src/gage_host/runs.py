@@ -116,6 +116,7 @@ class Run:
         Raises:
             Refused: If the gate or an option is wrong, or there is no such run.
         """
+        _check_own_options("compare", options, "json", "markdown")
         runs = [] if base is None else [os.fspath(base.folder if isinstance(base, Run) else base)]
         words = option_words(
             {"output_dir": self.folder.parent, "margin": margin, "gate": gate, "allow": allow, **options}
@@ -163,15 +164,23 @@ class Run:
 
 
 def load(run: StrPath) -> Run:
-    """Opens a run folder.
+    """Opens a run: its folder, or its id in the folder of runs.
 
     Raises:
-        Refused: If it is not a run folder, or a newer version of the program wrote it.
+        Refused: If there is no such run, or a newer version of the program wrote it.
     """
-    ended = call(["runs", "show", "--json", "--", os.path.join(os.curdir, os.fspath(run))])
+    folder = _folder_of(Path(run))
+    ended = call(["runs", "show", "--json", "--", os.path.join(os.curdir, folder)])
     ended.check()
     manifest: Any = _object(ended.output)
-    return Run(Path(run).absolute(), manifest)
+    return Run(folder.absolute(), manifest)
+
+
+def _folder_of(run: Path) -> Path:
+    """Returns the folder of a run. A folder that exists wins over an id."""
+    by_id = Path(os.environ.get("GAGE_HOST_OUTPUT_DIR") or "runs", run)
+    is_id = len(run.parts) == 1 and not run.exists() and by_id.is_dir()
+    return by_id if is_id else run
 
 
 def run(
@@ -190,11 +199,11 @@ def run(
     """Runs a suite to its end: `gage-host run SUITE`.
 
     Args:
-        suite: The suite, a YAML file.
+        suite: The suite: a YAML file, or the name of a ready suite, such as "gsm8k".
         set: Values of the suite to replace, by their keys: `{"tasks.0.max_samples": 5}`.
         model: The model to evaluate instead of that of the suite.
         prompt: The prompt of the suite to use.
-        max_samples: Maximum number of samples of each task.
+        max_samples: Maximum number of samples of each task: those of the first rows.
         run_id: Name of the run and of its folder.
         output_dir: Folder in which run folders are created.
         resume: Continues the run `run_id`, this run, or the suite's most recent unfinished run.
@@ -210,6 +219,7 @@ def run(
     for name, value in names.items():
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} is a string; to evaluate several, call run() once for each")
+    _check_own_options("run", options, "json")
     words = option_words(
         {
             "set": [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in (set or {}).items()],
@@ -244,6 +254,13 @@ def _run_of(ended: Ended) -> Run:
     if ended.exit_code != 0 or made is None:
         raise error_of(ended.exit_code, ended.message, made)
     return made
+
+
+def _check_own_options(function: str, options: Mapping[str, object], *own: str) -> None:
+    """Refuses options that the package sets itself."""
+    for name in own:
+        if name in options:
+            raise TypeError(f"{function}() has no option {name}: it returns an object with the figures")
 
 
 def _object(text: str) -> dict[str, Any]:

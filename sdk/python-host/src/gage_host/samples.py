@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -52,7 +53,8 @@ class Samples:
         _require("pandas", "pandas", "pyarrow")
         import pandas
 
-        return pandas.read_parquet(self.parquet(), engine="pyarrow", columns=_names(columns))
+        names = None if columns is None else _names(columns, self._columns())
+        return pandas.read_parquet(self.parquet(), engine="pyarrow", columns=names)
 
     def polars(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
         """Returns the samples as a data frame of polars, with these columns or all."""
@@ -61,7 +63,7 @@ class Samples:
         import polars.selectors
 
         lazy = polars.scan_parquet(self.parquet())
-        frame = lazy if columns is None else lazy.select(_names(columns) or [])
+        frame = lazy if columns is None else lazy.select(_names(columns, lazy.collect_schema().names()))
         # polars takes JSON for bytes, and times in UTC for local ones.
         texts = polars.selectors.binary().cast(polars.String)
         times = polars.selectors.datetime().dt.replace_time_zone("UTC")
@@ -72,13 +74,29 @@ class Samples:
         _require("arrow", "pyarrow")
         import pyarrow.parquet
 
-        return pyarrow.parquet.read_table(self.parquet(), columns=_names(columns))
+        names = None if columns is None else _names(columns, self._columns())
+        return pyarrow.parquet.read_table(self.parquet(), columns=names)
+
+    def _columns(self) -> list[str]:
+        import pyarrow.parquet
+
+        return list(pyarrow.parquet.read_schema(self.parquet()).names)
 
 
-def _names(columns: Sequence[str] | None) -> list[str] | None:
+def _names(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Returns the names of columns.
+
+    Raises:
+        KeyError: If the samples do not have one of them.
+    """
     if isinstance(columns, str):
         raise TypeError(f"columns is a list of names: columns=[{columns!r}]")
-    return None if columns is None else list(columns)
+    for name in columns:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"their columns are: {', '.join(known)}"
+            raise KeyError(f"the samples have no column {name!r}; {hint}")
+    return list(columns)
 
 
 def _require(extra: str, *packages: str) -> None:

@@ -10,8 +10,9 @@ Examples:
   gage-host plugin export -o plugins.tar
   gage-host plugin export --config nightly.yaml -o plugins.tar
 
-Packages that are not in the cache are fetched first. `gage-host plugin import plugins.tar` adds them to the cache
-of another machine.";
+If there is a lock beside the suite, such as suite.gage.lock, the packages that it names are
+exported. Packages that are not in the cache are fetched first. `gage-host plugin import
+plugins.tar` adds them to the cache of another machine.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -8,8 +8,8 @@ const EXAMPLES: &str = "\
 Examples:
   gage-host plugin import plugins.tar
 
-Every digest is checked. If one is wrong, nothing is added. The policy file decides about the signatures when a
-suite uses the packages.";
+Every digest is checked. If one is wrong, nothing is added. A compressed file must be unpacked
+first. The policy file decides about the signatures when a suite uses the packages.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

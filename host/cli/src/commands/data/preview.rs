@@ -36,7 +36,7 @@ fn preview_requests(arguments: &DataArguments) -> anyhow::Result<ExitCode> {
     let datasets = super::datasets(arguments, false)?;
     let permissions = super::permissions_of(arguments)?;
     let LoadedSuite { config, problems, .. } =
-        setup::loaded(&arguments.source, &arguments.overrides, &permissions, Purpose::Run);
+        setup::loaded(&super::file_of(arguments)?, &arguments.overrides, &permissions, Purpose::Run);
     if problems.resources.is_refused() {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);

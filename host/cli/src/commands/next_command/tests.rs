@@ -16,6 +16,7 @@ fn the_command_is_that_of_the_run_with_its_id() {
         ("gage-host run a.yaml --set x=$y", "gage-host run a.yaml --set 'x=$y' --run-id r --resume"),
         ("gage-host run a.yaml --run-id r --resume", "gage-host run a.yaml --run-id r --resume"),
         ("gage-host run a.yaml --resume runs/r", "gage-host run a.yaml --resume runs/r"),
+        ("gage-host eval gsm8k --model m", "gage-host eval gsm8k --model m --run-id r --resume"),
         ("gage-host judge r", "gage-host run SUITE --run-id r --resume"),
         ("gage-host", "gage-host run SUITE --run-id r --resume"),
     ] {
@@ -28,6 +29,7 @@ fn a_run_that_is_stopped_at_once_can_be_resumed() {
     for (words, common_id, expected) in [
         ("gage-host run a.yaml --run-id r", None, "gage-host run a.yaml --run-id r --resume"),
         ("gage-host run a.yaml --resume r", None, "gage-host run a.yaml --resume r"),
+        ("gage-host eval gsm8k", None, "gage-host eval gsm8k --resume"),
         ("gage-host score r --run-id=new --judge all", None, "gage-host score r --judge all"),
         ("gage-host run a.yaml", Some("all"), "gage-host run a.yaml --run-id all --resume"),
         ("gage-host run a.yaml --resume all", Some("all"), "gage-host run a.yaml --resume all"),

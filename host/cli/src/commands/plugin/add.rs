@@ -1,7 +1,7 @@
 //! `gage-host plugin add`: adds a package of a registry to a suite.
 
 use super::package::fetch;
-use super::registry_plugins::accept;
+use super::registry_plugins::{accept, check_address};
 use crate::arguments::PluginAddArguments;
 use crate::commands::permissions::trust;
 use crate::commands::setup;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Permissions;
 use gage_core::OciReference;
-use gage_plugin::{Capability, ComponentSummary};
+use gage_plugin::{Capability, ComponentSummary, RegistryError};
 use gage_suite::{PluginPin, SuitePlugins};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -18,11 +18,13 @@ use std::path::Path;
 pub(super) fn add(arguments: &PluginAddArguments) -> anyhow::Result<ExitCode> {
     let (reference, path) = (&arguments.reference, arguments.config.as_path());
     let id = arguments.id.clone().unwrap_or_else(|| id_of(reference));
+    check_id(&id)?;
     let trust = trust()?;
     let mut suite = SuitePlugins::open(path).map_err(setup::refuse_suite)?;
     // Fetching takes long, and a mistake in the suite should be known before.
     let unpinned = PluginPin { id: id.clone(), source: reference.to_string(), sha256: None };
     suite.clone().add(&unpinned).map_err(setup::refuse_suite)?;
+    check_address(&trust, reference)?;
     let package = fetch(reference, Permissions::default(), arguments.print.quiet)?;
     let summary = accept(&package, &trust)?;
     let pin = PluginPin { sha256: Some(summary.digest), ..unpinned };
@@ -44,10 +46,18 @@ pub(super) fn add(arguments: &PluginAddArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
+/// Checks that no bundled component has an id.
+fn check_id(id: &str) -> Result<(), ExitCode> {
+    let mut public = gage_plugin_bundle::COMPONENTS.iter().filter(|component| !component.is_internal);
+    match public.any(|component| component.name == id) {
+        true => Err(setup::refuse_plugin(&RegistryError::taken_by_bundled(id))),
+        false => Ok(()),
+    }
+}
+
 /// Returns the id that a package has in a suite: the last part of its name, without characters that an id may not have.
-fn id_of(reference: &OciReference) -> String {
-    let last = reference.repository().rsplit('/').next().unwrap_or_default();
-    last.replace(['-', '.'], "_")
+pub(super) fn id_of(reference: &OciReference) -> String {
+    reference.last_segment().replace(['-', '.'], "_")
 }
 
 /// Describes the new entry, and what a person may have to add.

@@ -9,9 +9,11 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, shell_word};
 use gage_config::{Permissions, PipelineConfig, PluginSource, PluginSpec, Purpose};
 use gage_core::{Digest, printable_line};
-use gage_packages::{NewPackage, PackageStore, StoredPackage};
+use gage_packages::{NewPackage, PackageStore, PackageSummary, StoreError, StoredPackage};
 use gage_plugin::RegistryError;
-use gage_suite::LoadedSuite;
+use gage_record::RecordedPlugin;
+use gage_runner::{Context, default_lock_path, pin_packages};
+use gage_suite::{LoadedSuite, Lock};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -21,18 +23,22 @@ pub(super) fn export(arguments: &PluginExportArguments) -> anyhow::Result<ExitCo
         return Ok(terminal::usage_error("there is no suite to export", Some(help)));
     };
     let permissions = permissions(&arguments.permissions)?;
-    let config = load(arguments, path, &permissions)?;
+    let mut config = load(arguments, path, &permissions)?;
+    let manifests = pin_packages(&mut config, &locked_packages(path, &permissions)?);
     let store = store()?;
     let mut packages = Vec::new();
-    for spec in &config.plugins {
+    for (spec, manifest) in config.plugins.iter().zip(manifests) {
         if let PluginSource::Registry(reference) = &spec.source {
             let found = store.find(reference, spec.sha256).map_err(|error| refuse_store(&error))?;
             packages.push(match found {
                 Some(found) => found,
                 None if arguments.offline => return Ok(refuse_missing(reference)),
                 None => {
-                    let fetched = fetch(reference, permissions.clone(), arguments.print.quiet)?;
-                    save(&store, &fetched, spec)?
+                    // The tag of a locked package may have moved.
+                    let exact = manifest.map(|manifest| reference.with_digest(manifest));
+                    let exact = exact.as_ref().unwrap_or(reference);
+                    let fetched = fetch(exact, permissions.clone(), arguments.print.quiet)?;
+                    save(&store, &NewPackage { reference: reference.clone(), ..fetched }, spec)?
                 }
             });
         }
@@ -44,7 +50,11 @@ pub(super) fn export(arguments: &PluginExportArguments) -> anyhow::Result<ExitCo
             Some("nothing is exported: copy the folder of the suite"),
         ));
     }
-    store.export(&packages, &arguments.output).map_err(|error| refuse_store(&error))?;
+    let output = &arguments.output;
+    store.export(&packages, output).map_err(|error| {
+        refuse_archive(&error, output, "name a file in a folder that exists and can be written to")
+    })?;
+    let packages: Vec<PackageSummary> = packages.iter().map(PackageSummary::from).collect();
     for file in files_of(&config) {
         terminal::eprint_line(format_args!(
             "note: {} is a file of the suite, and is not in the archive: copy it with the suite",
@@ -85,6 +95,17 @@ fn load(
     }
 }
 
+/// Returns the packages of the lock beside a suite; none without a lock.
+fn locked_packages(suite: &Path, permissions: &Permissions) -> Result<Vec<RecordedPlugin>, ExitCode> {
+    let lock = default_lock_path(suite);
+    if !lock.exists() {
+        return Ok(Vec::new());
+    }
+    let context = Context { permissions: permissions.clone(), ..setup::plain_context(true) };
+    let lock = Lock::read(&lock, &context.permissions_of(suite)).map_err(setup::refuse_suite)?;
+    Ok(lock.packages())
+}
+
 /// Adds a fetched package to the cache, if it has the digest of the suite's entry.
 fn save(store: &PackageStore, fetched: &NewPackage, spec: &PluginSpec) -> Result<StoredPackage, ExitCode> {
     let found = Digest::of_bytes(&fetched.component);
@@ -107,7 +128,10 @@ fn files_of(config: &PipelineConfig) -> Vec<&Path> {
 }
 
 pub(super) fn import(arguments: &PluginImportArguments) -> anyhow::Result<ExitCode> {
-    let packages = store()?.import(&arguments.file).map_err(|error| refuse_store(&error))?;
+    let file = &arguments.file;
+    let packages = store()?.import(file).map_err(|error| {
+        refuse_archive(&error, file, "name the file that `gage-host plugin export` wrote")
+    })?;
     if arguments.print.json {
         let answer = json!({"packages": to_json(&packages)});
         terminal::print_json(format_args!("{answer:#}"))?;
@@ -121,10 +145,20 @@ pub(super) fn import(arguments: &PluginImportArguments) -> anyhow::Result<ExitCo
     Ok(ExitCode::Done)
 }
 
+/// Prints the error of an archive or of the cache. `help` is for an archive that cannot be read or written.
+fn refuse_archive(error: &StoreError, archive: &Path, help: &str) -> ExitCode {
+    match error {
+        StoreError::File { path, .. } if path == archive => {
+            terminal::usage_error(&error.to_string(), Some(help))
+        }
+        other => refuse_store(other),
+    }
+}
+
 /// Lists packages, one in a line.
-fn listed(packages: &[StoredPackage]) -> String {
-    let line = |package: &StoredPackage| {
-        let signatures = match package.signatures.len() {
+fn listed(packages: &[PackageSummary]) -> String {
+    let line = |package: &PackageSummary| {
+        let signatures = match package.signatures {
             0 => "not signed".to_owned(),
             count => terminal::count(count, "signature"),
         };
@@ -133,13 +167,13 @@ fn listed(packages: &[StoredPackage]) -> String {
     packages.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn to_json(packages: &[StoredPackage]) -> Vec<Value> {
-    let one = |package: &StoredPackage| {
+fn to_json(packages: &[PackageSummary]) -> Vec<Value> {
+    let one = |package: &PackageSummary| {
         json!({
             "reference": package.reference.to_string(),
             "manifest": package.manifest,
             "component": package.component,
-            "signatures": package.signatures.len(),
+            "signatures": package.signatures,
         })
     };
     packages.iter().map(one).collect()
@@ -148,18 +182,14 @@ fn to_json(packages: &[StoredPackage]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_signature::Signature;
-    use std::collections::BTreeMap;
 
     #[test]
     fn packages_are_listed_with_their_signatures() {
-        let package = |tag: &str, signatures: usize| StoredPackage {
+        let package = |tag: &str, signatures: usize| PackageSummary {
             reference: format!("oci://registry.example/metrics/recall:{tag}").parse().expect("a reference"),
-            file: PathBuf::new(),
             component: Digest::of_bytes(b""),
             manifest: Digest::of_bytes(b""),
-            annotations: BTreeMap::new(),
-            signatures: vec![Signature::Bundle(Vec::new()); signatures],
+            signatures,
         };
         let packages = [package("1", 0), package("2", 1), package("3", 2)];
         let digest = Digest::of_bytes(b"");

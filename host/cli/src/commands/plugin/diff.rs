@@ -3,7 +3,7 @@
 mod items;
 
 use super::package::read_package;
-use super::registry_plugins::check_trust;
+use super::registry_plugins::{check_address, check_trust};
 use super::{file_of, load_described, refuse_load, refuse_tool};
 use crate::arguments::{ComponentTarget, PluginDiffArguments};
 use crate::commands::compare::{located, refuse_run};
@@ -93,6 +93,7 @@ fn loaded_package(
 ) -> anyhow::Result<NamedComponent> {
     let trust = trust()?;
     let quiet = arguments.print.quiet;
+    check_address(&trust, reference)?;
     let package = read_package(reference, arguments.offline, quiet)?;
     let origin = PackageOrigin::Registry(&package.reference);
     check_trust(&trust, origin, &package.subject(), &package.signatures)?;

@@ -3,7 +3,7 @@
 use super::keys::refuse_signature_file;
 use super::package::{Package, read_package};
 use super::signers::SignerFacts;
-use super::{claims, file_of, host_for, read, refuse_load};
+use super::{claims, file_of, host_for, origin_of, read, refuse_load};
 use crate::arguments::{ComponentTarget, InspectArguments};
 use crate::commands::{permissions, setup};
 use crate::exit_code::ExitCode;
@@ -64,9 +64,7 @@ fn inspect_file(arguments: &InspectArguments, named: Option<&Path>) -> anyhow::R
     let name = file.display().to_string();
     let signatures = signatures_beside(&file).map_err(|error| refuse_signature_file(&file, &error))?;
     let subject = Subject { component: Digest::of_bytes(&bytes), manifest: None, name: name.clone() };
-    // A name without a file is that of a built-in component.
-    let origin = if file.is_file() { PackageOrigin::File(&file) } else { PackageOrigin::Bundled };
-    let signers = SignerFacts::of(&*permissions::trust()?, origin, &subject, &signatures);
+    let signers = SignerFacts::of(&*permissions::trust()?, origin_of(&file), &subject, &signatures);
     let signers = (signers.signatures > 0 || signers.refusal.is_some()).then_some(signers);
     let inspected = InspectedComponent { name, bytes, package: None, signers };
     show(arguments, &inspected, || host_for(&file, arguments.print.quiet))

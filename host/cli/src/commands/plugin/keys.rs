@@ -1,14 +1,15 @@
-//! Files of keys and of signatures.
+//! Files of keys, and errors of signature files.
 
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_core::foreign_file::{FileLimit, read_named_text};
-use gage_signature::{KeyError, SigningKey, VerifyingKey};
+use gage_packages::signature_file;
+use gage_signature::{KeyError, MAX_KEY_BYTES, SigningKey, VerifyingKey};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Maximum size of a key file.
-const MAX_KEY_SIZE: FileLimit = FileLimit::new("a key", 64 << 10);
+const MAX_KEY_SIZE: FileLimit = FileLimit::new("a key", MAX_KEY_BYTES as u64);
 
 /// Commands that make a pair of keys.
 pub(super) const MAKE_KEYS: &str = "make a pair of keys, keep the first file secret, and sign with --key team.key:\n\
@@ -44,31 +45,9 @@ fn refuse_key(path: &Path, error: &KeyError) -> ExitCode {
     terminal::usage_error(&format!("cannot use the key {}: {error}", path.display()), None)
 }
 
-/// Returns the file with the signature of a component file: `FILE.sigstore.json`.
-pub(super) fn signature_file(component: &Path) -> PathBuf {
-    let mut name = component.as_os_str().to_owned();
-    name.push(".sigstore.json");
-    PathBuf::from(name)
-}
-
 /// Prints the error of a signature beside a component file.
 pub(super) fn refuse_signature_file(component: &Path, error: &io::Error) -> ExitCode {
     let reason = gage_core::system_message(error);
     let file = signature_file(component);
     terminal::usage_error(&format!("cannot read the signature {}: {reason}", file.display()), None)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_signature_is_beside_the_file() {
-        for (file, expected) in [
-            ("word-recall.wasm", "word-recall.wasm.sigstore.json"),
-            ("a.b/recall", "a.b/recall.sigstore.json"),
-        ] {
-            assert_eq!(signature_file(Path::new(file)), Path::new(expected));
-        }
-    }
 }

@@ -5,17 +5,24 @@ use super::registry_plugins::{Latest, RegistryPlugin, latest, open_suite, select
 use crate::arguments::PluginOutdatedArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_oci::OciError;
 use serde_json::{Value, json};
 
 pub(super) fn outdated(arguments: &PluginOutdatedArguments) -> anyhow::Result<ExitCode> {
     let suite = open_suite(&arguments.config, &arguments.permissions)?;
-    let mut found = Vec::new();
+    suite.warn_of_left_out();
+    let (mut found, mut code) = (Vec::new(), ExitCode::Done);
     let plugins = selected(&suite.plugins.pins(), &[])?;
     if !plugins.is_empty() {
         let (client, runtime) = (client(suite.permissions)?, start_runtime()?);
         for plugin in plugins {
-            let asked = runtime.block_on(latest(&client, &plugin));
-            found.push((plugin, asked.map_err(|error| refuse_registry(&error))?));
+            let asked = runtime.block_on(latest(&client, &suite.trust, &plugin));
+            code = code.worse(match &asked {
+                Ok(latest) if latest.is_outdated() => ExitCode::LockMismatch,
+                Ok(_) => ExitCode::Done,
+                Err(error) => refuse_registry(error),
+            });
+            found.push((plugin, asked));
         }
     }
     if arguments.print.json {
@@ -23,21 +30,21 @@ pub(super) fn outdated(arguments: &PluginOutdatedArguments) -> anyhow::Result<Ex
         terminal::print_json(format_args!("{list:#}"))?;
     } else if found.is_empty() {
         let config = arguments.config.display();
-        terminal::print_line(format_args!("no plugin of {config} is from a registry"))?;
+        let other = if suite.left_out.is_empty() { "" } else { "other " };
+        terminal::print_line(format_args!("no {other}plugin of {config} is from a registry"))?;
     } else {
         let rows: Vec<[String; 4]> = found.iter().map(|(plugin, latest)| row(plugin, latest)).collect();
         terminal::print_line(terminal::columns(["plugin", "source", "pinned", "newest"], &rows))?;
     }
-    let is_outdated = found.iter().any(|(_, latest)| latest.is_outdated());
-    Ok(if is_outdated { ExitCode::LockMismatch } else { ExitCode::Done })
+    Ok(code)
 }
 
-fn to_json(plugin: &RegistryPlugin, latest: &Latest) -> Value {
+fn to_json(plugin: &RegistryPlugin, latest: &Result<Latest, OciError>) -> Value {
     let (newest, component) = match latest {
-        Latest::Newer(tag) => (Some(tag.as_str()), None),
-        Latest::Moved(component) => (plugin.reference.tag(), Some(component.hex())),
-        Latest::Pinned => (plugin.reference.tag(), None),
-        Latest::WithoutTag => (None, None),
+        Ok(Latest::Newer(tag)) => (Some(tag.as_str()), None),
+        Ok(Latest::Moved(component)) => (plugin.reference.tag(), Some(component.hex())),
+        Ok(Latest::Pinned) => (plugin.reference.tag(), None),
+        Ok(Latest::WithoutTag | Latest::Untrusted) | Err(_) => (None, None),
     };
     json!({
         "id": plugin.pin.id,
@@ -45,11 +52,13 @@ fn to_json(plugin: &RegistryPlugin, latest: &Latest) -> Value {
         "sha256": plugin.pin.sha256.map(|digest| digest.hex()),
         "newest": newest,
         "newest_sha256": component,
-        "is_outdated": latest.is_outdated(),
+        "is_outdated": latest.as_ref().ok().map(Latest::is_outdated),
+        "is_trusted": latest.as_ref().ok() != Some(&Latest::Untrusted),
+        "error": latest.as_ref().err().map(|error| error.message.as_str()),
     })
 }
 
-fn row(plugin: &RegistryPlugin, latest: &Latest) -> [String; 4] {
+fn row(plugin: &RegistryPlugin, latest: &Result<Latest, OciError>) -> [String; 4] {
     let reference = &plugin.reference;
     let tag = reference.tag().unwrap_or_default();
     let pinned = match (reference.tag(), plugin.pin.sha256) {
@@ -58,10 +67,12 @@ fn row(plugin: &RegistryPlugin, latest: &Latest) -> [String; 4] {
         (None, _) => reference.digest().map(|digest| digest.short()).unwrap_or_default(),
     };
     let newest = match latest {
-        Latest::Newer(newest) => newest.clone(),
-        Latest::Pinned => tag.to_owned(),
-        Latest::Moved(component) => format!("{tag}, now {}", component.short()),
-        Latest::WithoutTag => "-".to_owned(),
+        Ok(Latest::Newer(newest)) => newest.clone(),
+        Ok(Latest::Pinned) => tag.to_owned(),
+        Ok(Latest::Moved(component)) => format!("{tag}, now {}", component.short()),
+        Ok(Latest::WithoutTag) => "-".to_owned(),
+        Ok(Latest::Untrusted) => "not trusted".to_owned(),
+        Err(_) => "unknown, see the error".to_owned(),
     };
     [plugin.pin.id.clone(), reference.name(), pinned, newest]
 }
@@ -98,13 +109,17 @@ mod tests {
                 ["latest, without sha256".to_owned(), format!("latest, now {}", moved.short())],
             ),
             (format!("@{manifest}"), true, Latest::WithoutTag, [manifest.short(), "-".to_owned()]),
+            (":1.0.0".to_owned(), true, Latest::Untrusted, ["1.0.0".to_owned(), "not trusted".to_owned()]),
         ] {
             let plugin = plugin(&format!("oci://{name}{source}"), is_pinned);
+            let (is_outdated, is_trusted) = (latest.is_outdated(), latest != Latest::Untrusted);
+            let latest = Ok(latest);
             let [id, source, pinned, newest] = row(&plugin, &latest);
             assert_eq!((id.as_str(), source.as_str()), ("recall", name));
             assert_eq!([pinned, newest], expected);
             let json = to_json(&plugin, &latest);
-            assert_eq!(json["is_outdated"], latest.is_outdated(), "{json}");
+            assert_eq!(json["is_outdated"], is_outdated, "{json}");
+            assert_eq!(json["is_trusted"], is_trusted, "{json}");
         }
     }
 }

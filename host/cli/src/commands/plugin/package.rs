@@ -6,9 +6,10 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Permissions;
 use gage_core::{Digest, OciReference};
-use gage_oci::{OciClient, OciError, OciErrorKind, OciSettings};
+use gage_oci::{OciClient, OciError, OciSettings};
 use gage_packages::{NewPackage, PackageManifest, PackageStore, StoreError, StoredPackage};
 use gage_plugin::Limits;
+use gage_runner::ErrorCategory;
 use gage_signature::{Signature, Subject};
 use std::collections::BTreeMap;
 
@@ -122,11 +123,7 @@ pub(super) fn max_component_bytes() -> usize {
 /// Prints the error of a registry, and returns its exit code.
 pub(super) fn refuse_registry(error: &OciError) -> ExitCode {
     terminal::usage_error(&error.message, error.help.as_deref());
-    match error.kind {
-        OciErrorKind::Timeout | OciErrorKind::Unreachable => ExitCode::RetryLater,
-        OciErrorKind::Digest => ExitCode::LockMismatch,
-        _ => ExitCode::Configuration,
-    }
+    ErrorCategory::of_registry(error.kind).into()
 }
 
 /// Prints the error of the packages in the cache.

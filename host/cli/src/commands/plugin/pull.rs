@@ -1,6 +1,5 @@
 //! `gage-host plugin pull`: fetches a package into the cache, and may write its component to a file.
 
-use super::keys::signature_file;
 use super::package::{fetch, refuse_store, store};
 use super::signers::SignerFacts;
 use super::whole_file;
@@ -10,7 +9,7 @@ use crate::commands::permissions;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, shell_word};
 use gage_config::Permissions;
-use gage_packages::{NewPackage, PackageOrigin, StoredPackage, Trust};
+use gage_packages::{NewPackage, PackageOrigin, StoredPackage, Trust, signature_file};
 use gage_signature::{Signature, Subject};
 use serde_json::json;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! `gage-host plugin push`: pushes a component to a registry.
 
+use super::add::id_of;
 use super::build::progress;
 use super::claims::{annotations, to_json};
 use super::package::{client, refuse_registry, start_runtime};
@@ -10,7 +11,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Permissions;
 use gage_core::{Digest, OciReference};
-use gage_oci::PackageDescription;
+use gage_oci::{OciError, OciErrorKind, PackageDescription, Resolved};
 use gage_plugin::{ComponentSummary, InstanceSetup, World, summarise};
 use gage_plugin_tools::{Project, SETTINGS};
 use serde_json::json;
@@ -39,6 +40,8 @@ pub(super) fn push(arguments: &PluginPushArguments) -> anyhow::Result<ExitCode> 
     say(&format!("pushing {} to {reference}", super::inspect::size(summary.size)));
     let client = client(Permissions::default())?;
     let runtime = start_runtime()?;
+    let before = runtime.block_on(client.resolve(reference));
+    warn_of_replacement(reference, before, summary.digest)?;
     let pushed = runtime.block_on(client.push(reference, bytes, &about));
     let pushed = pushed.map_err(|error| refuse_registry(&error))?;
     let pinned = reference.with_digest(pushed.manifest);
@@ -61,6 +64,31 @@ pub(super) fn push(arguments: &PluginPushArguments) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::Done)
 }
 
+/// Warns if the tag names another component before the push. A registry may refuse to tell, which is no error: it may allow
+/// the push.
+///
+/// # Errors
+/// If the registry does not answer. The message is printed.
+fn warn_of_replacement(
+    reference: &OciReference,
+    before: Result<Resolved, OciError>,
+    component: Digest,
+) -> Result<(), ExitCode> {
+    match before {
+        Ok(Resolved { component: old, .. }) if old != component => {
+            terminal::eprint_line(format_args!(
+                "warning: {reference} names the component {old}, and this push replaces it with {component}; suites that \
+                 pin or lock the old one refuse the new one\n  help: push other bytes under a new tag"
+            ));
+            Ok(())
+        }
+        Err(error) if matches!(error.kind, OciErrorKind::Timeout | OciErrorKind::Unreachable) => {
+            Err(refuse_registry(&error))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Returns the project that builds a component, if it is in the folder of one.
 fn project_of(file: &Path) -> Result<Option<Project>, ExitCode> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -81,10 +109,9 @@ fn target_of(summary: &ComponentSummary) -> String {
     format!("gage:plugin/{world}-plugin@{}", summary.wit_version)
 }
 
-/// Formats the entry of a suite for a package. Its id is the last part of the name.
+/// Formats the entry of a suite for a package.
 fn suite_entry(reference: &OciReference, component: Digest) -> String {
-    let last = reference.repository().rsplit('/').next().unwrap_or_default();
-    let id = last.replace(['-', '.'], "_");
+    let id = id_of(reference);
     format!("plugins:\n  - id: {id}\n    source: {reference}\n    sha256: {}", component.hex())
 }
 

@@ -7,10 +7,10 @@ use crate::commands::permissions::{Access, access};
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_config::{Permissions, Purpose};
+use gage_config::{Permissions, PipelineConfig, PluginSource, Purpose};
 use gage_core::{Digest, OciReference};
 use gage_oci::{OciClient, OciError};
-use gage_packages::{NewPackage, PackageOrigin, Trust};
+use gage_packages::{NewPackage, PackageOrigin, Trust, TrustError};
 use gage_plugin::{ComponentSummary, summarise};
 use gage_signature::{Signature, Subject};
 use gage_suite::{PluginPin, SuitePlugins};
@@ -20,6 +20,12 @@ use std::sync::Arc;
 
 /// The scheme of sources in registries.
 const SCHEME: &str = "oci://";
+
+/// Start of a variable in a source.
+const VARIABLE: &str = "${";
+
+/// Advice about a source with variables.
+const WRITE_ADDRESS: &str = "write the whole address of the package, without ${…}";
 
 /// A plugin of a suite that comes from a registry.
 #[derive(Clone, Debug)]
@@ -41,6 +47,8 @@ pub(super) enum Latest {
     Moved(Digest),
     /// The entry names a manifest without a tag, so nothing can be newer.
     WithoutTag,
+    /// The policy does not name the registry, so it was not asked.
+    Untrusted,
 }
 
 impl Latest {
@@ -58,6 +66,15 @@ pub(super) struct OpenedSuite {
     pub(super) permissions: Permissions,
     /// The plugins that may be loaded.
     pub(super) trust: Arc<Trust>,
+    /// Warnings of the plugins that are left out: those whose sources have variables, unless they are files.
+    pub(super) left_out: Vec<String>,
+}
+
+impl OpenedSuite {
+    /// Warns of the plugins that are left out.
+    pub(super) fn warn_of_left_out(&self) {
+        self.left_out.iter().for_each(terminal::eprint_line);
+    }
 }
 
 /// Reads the plugins of a suite, and checks that the suite may reach their registries.
@@ -72,13 +89,34 @@ pub(super) fn open_suite(path: &Path, arguments: &PermissionArguments) -> Result
         terminal::show_problems(&loaded.problems);
         return Err(ExitCode::Configuration);
     }
-    Ok(OpenedSuite { plugins, permissions, trust })
+    let left_out = left_out(path, &plugins, loaded.config.as_ref());
+    Ok(OpenedSuite { plugins, permissions, trust, left_out })
 }
 
-/// Returns the plugins with these ids, or all plugins from registries if there are no ids.
+/// Returns a warning for each plugin whose source has variables. Only the loaded suite tells which of them are files.
+fn left_out(path: &Path, plugins: &SuitePlugins, config: Option<&PipelineConfig>) -> Vec<String> {
+    let is_package = |pin: &PluginPin| {
+        let spec = config.and_then(|config| config.plugins.iter().find(|spec| spec.id == pin.id));
+        spec.is_none_or(|spec| matches!(spec.source, PluginSource::Registry(_)))
+    };
+    let warning = |PluginPin { id, source, .. }: PluginPin| {
+        let line = plugins.source_line(&id).map(|line| format!(":{line}")).unwrap_or_default();
+        let (id, source) = (gage_core::shown_name(&id), gage_core::shown_name(&source));
+        format!(
+            "warning: {}{line}: the plugin `{id}` is left out, because its source has variables: {source}\n  help: \
+             {WRITE_ADDRESS}",
+            path.display()
+        )
+    };
+    let pins = plugins.pins().into_iter();
+    pins.filter(|pin| pin.source.contains(VARIABLE) && is_package(pin)).map(warning).collect()
+}
+
+/// Returns the plugins with these ids, or all plugins from registries if there are no ids. Plugins whose sources have variables
+/// are left out.
 ///
 /// # Errors
-/// If an id is unknown, or its plugin is not from a registry. The message is printed.
+/// If an id is unknown, or its plugin is not from a registry, or its source has variables. The message is printed.
 pub(super) fn selected(pins: &[PluginPin], ids: &[String]) -> Result<Vec<RegistryPlugin>, ExitCode> {
     for id in ids {
         let Some(pin) = pins.iter().find(|pin| pin.id == *id) else {
@@ -90,13 +128,19 @@ pub(super) fn selected(pins: &[PluginPin], ids: &[String]) -> Result<Vec<Registr
             };
             return Err(terminal::usage_error(&message, Some(&help)));
         };
+        if pin.source.contains(VARIABLE) {
+            let message = format!("the source of the plugin `{id}` has variables: {}", pin.source);
+            return Err(terminal::usage_error(&message, Some(WRITE_ADDRESS)));
+        }
         if !pin.source.starts_with(SCHEME) {
             let message = format!("the plugin `{id}` is not from a registry: its source is {}", pin.source);
             return Err(terminal::usage_error(&message, Some("a source in a registry begins with oci://")));
         }
     }
-    let is_selected =
-        |pin: &&PluginPin| pin.source.starts_with(SCHEME) && (ids.is_empty() || ids.contains(&pin.id));
+    let is_selected = |pin: &&PluginPin| {
+        let is_readable = pin.source.starts_with(SCHEME) && !pin.source.contains(VARIABLE);
+        is_readable && (ids.is_empty() || ids.contains(&pin.id))
+    };
     let read = |pin: &PluginPin| match pin.source.parse::<OciReference>() {
         Ok(reference) => Ok(RegistryPlugin { pin: pin.clone(), reference }),
         Err(error) => {
@@ -110,11 +154,18 @@ pub(super) fn selected(pins: &[PluginPin], ids: &[String]) -> Result<Vec<Registr
 /// Maximum number of ids that a message lists.
 const MAX_LISTED: usize = 20;
 
-/// Asks the registry of a plugin for something newer.
+/// Asks the registry of a plugin for something newer, if the policy names the registry.
 ///
 /// # Errors
 /// If the registry does not answer, or does not know the package.
-pub(super) async fn latest(client: &OciClient, plugin: &RegistryPlugin) -> Result<Latest, OciError> {
+pub(super) async fn latest(
+    client: &OciClient,
+    trust: &Trust,
+    plugin: &RegistryPlugin,
+) -> Result<Latest, OciError> {
+    if trust.check_address(&plugin.reference).is_err() {
+        return Ok(Latest::Untrusted);
+    }
     let Some(tag) = plugin.reference.tag() else { return Ok(Latest::WithoutTag) };
     if version_of(tag).is_some() {
         let tags = client.tags(&plugin.reference).await?;
@@ -170,13 +221,21 @@ pub(super) fn check_trust(
     subject: &Subject,
     signatures: &[Signature],
 ) -> Result<(), ExitCode> {
-    match trust.check(origin, subject, true, &|| signatures.to_vec()) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            terminal::usage_error(&error.to_string(), None);
-            Err(ExitCode::LockMismatch)
-        }
-    }
+    let checked = trust.check(origin, subject, true, &|| signatures.to_vec());
+    checked.map(drop).map_err(|error| refuse_untrusted(&error))
+}
+
+/// Checks that the policy names the registry of a package, before the registry is contacted.
+///
+/// # Errors
+/// If it does not. The message is printed.
+pub(super) fn check_address(trust: &Trust, reference: &OciReference) -> Result<(), ExitCode> {
+    trust.check_address(reference).map_err(|error| refuse_untrusted(&error))
+}
+
+fn refuse_untrusted(error: &TrustError) -> ExitCode {
+    terminal::usage_error(&error.to_string(), None);
+    ExitCode::LockMismatch
 }
 
 #[cfg(test)]
@@ -210,6 +269,7 @@ mod tests {
             pin("a", "oci://registry.example/m/a:1.0.0"),
             pin("b", "./b.wasm"),
             pin("c", "oci://registry.example/m/c:1.0.0"),
+            pin("v", "oci://${REGISTRY}/m/v:1.0.0"),
         ];
         let ids = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
@@ -221,6 +281,7 @@ mod tests {
             (vec!["c"], Ok(vec!["c".to_owned()])),
             (vec!["b"], Err(ExitCode::Configuration)),
             (vec!["d"], Err(ExitCode::Configuration)),
+            (vec!["v"], Err(ExitCode::Configuration)),
         ] {
             assert_eq!(ids(&given), expected, "{given:?}");
         }

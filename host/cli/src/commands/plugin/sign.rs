@@ -1,7 +1,7 @@
 //! `gage-host plugin sign`: signs a component file or a package of a registry.
 
 use super::build::progress;
-use super::keys::{MAKE_KEYS, read_signing_key, signature_file};
+use super::keys::{MAKE_KEYS, read_signing_key, refuse_signature_file};
 use super::package::{client, refuse_registry, start_runtime};
 use super::{file_of, read, whole_file};
 use crate::arguments::{ComponentTarget, PluginSignArguments};
@@ -10,10 +10,16 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, shell_word};
 use gage_config::Permissions;
 use gage_core::{Digest, OciReference};
+use gage_packages::{signature_file, signatures_beside};
 use gage_plugin::InstanceSetup;
-use gage_signature::{Signature, SigningKey, Subject, sign_bundle, sign_simple};
+use gage_signature::{Signature, SigningKey, Subject, claimed_subjects, sign_bundle, sign_simple, verify};
 use serde_json::json;
 use std::path::Path;
+use std::slice;
+
+/// Advice if a signature beside a file would be lost.
+const KEEP_BOTH: &str = "a file has room for one signature: move that one away first; or push the component, and sign the \
+    package, because a registry keeps all signatures";
 
 pub(super) fn sign(arguments: &PluginSignArguments) -> anyhow::Result<ExitCode> {
     let Some(path) = &arguments.key else {
@@ -35,6 +41,7 @@ fn sign_file(arguments: &PluginSignArguments, key: &SigningKey, file: &Path) -> 
     let component = Digest::of_bytes(&read(&file, &InstanceSetup::default())?);
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let subject = Subject { component, manifest: None, name };
+    check_replaceable(&file, key, &subject)?;
     let bundle = sign_bundle(key, &subject)?;
     let target = signature_file(&file);
     whole_file::write(&target, &bundle)?;
@@ -49,6 +56,27 @@ fn sign_file(arguments: &PluginSignArguments, key: &SigningKey, file: &Path) -> 
     }
     print_next(arguments, file.display());
     Ok(ExitCode::Done)
+}
+
+/// Checks that a new signature beside a file replaces none that is still needed. Those of the same key may be replaced, and
+/// those about other bytes.
+///
+/// # Errors
+/// If a signature would be lost. The message is printed.
+fn check_replaceable(file: &Path, key: &SigningKey, subject: &Subject) -> Result<(), ExitCode> {
+    let found = signatures_beside(file).map_err(|error| refuse_signature_file(file, &error))?;
+    let Some(Signature::Bundle(bundle)) = found.first() else { return Ok(()) };
+    let own = key.verifying_key();
+    if verify(&found, subject, slice::from_ref(&own)).is_ok() {
+        return Ok(());
+    }
+    let problem = match claimed_subjects(bundle) {
+        Some(subjects) if !subjects.contains(&subject.component) => return Ok(()),
+        Some(_) => "is a signature of this component that this key did not make",
+        None => "is not a signature that can be read here",
+    };
+    let message = format!("{} {problem}, and would be lost", signature_file(file).display());
+    Err(terminal::usage_error(&message, Some(KEEP_BOTH)))
 }
 
 /// Adds two forms of a signature to the registry: a bundle as a referrer, and cosign's tag for older programs.

@@ -1,5 +1,6 @@
 //! Signers of a component: whose keys accept its signatures, and what the policy says of it.
 
+use crate::terminal;
 use gage_core::Digest;
 use gage_packages::{PackageOrigin, Signer, Trust};
 use gage_signature::{Signature, Subject};
@@ -39,7 +40,8 @@ impl SignerFacts {
             return "not signed".to_owned();
         }
         if self.signers.is_empty() {
-            return "signed by a key that no policy names".to_owned();
+            let signatures = terminal::count(self.signatures, "signature");
+            return format!("{signatures}, none by a key of the policy");
         }
         let shown = self.signers.iter().map(|signer| shown_key(&signer.key, signer.fingerprint));
         format!("signed by {}", shown.collect::<Vec<_>>().join(", "))
@@ -84,7 +86,8 @@ mod tests {
         let of_team = Digest::of_bytes(b"team.pub");
         for (facts, expected) in [
             (facts(0, vec![]), "not signed".to_owned()),
-            (facts(2, vec![]), "signed by a key that no policy names".to_owned()),
+            (facts(1, vec![]), "1 signature, none by a key of the policy".to_owned()),
+            (facts(2, vec![]), "2 signatures, none by a key of the policy".to_owned()),
             (facts(1, vec![signer("team.pub")]), format!("signed by team.pub ({of_team})")),
             (
                 facts(3, vec![signer("team.pub"), signer("a\nb")]),

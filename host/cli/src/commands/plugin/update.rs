@@ -1,7 +1,9 @@
 //! `gage-host plugin update`: changes the plugins of a suite to the newest ones of their registries.
 
 use super::package::{client, max_component_bytes, refuse_registry, start_runtime};
-use super::registry_plugins::{Latest, OpenedSuite, RegistryPlugin, accept, latest, open_suite, selected};
+use super::registry_plugins::{
+    Latest, OpenedSuite, RegistryPlugin, accept, check_address, latest, open_suite, selected,
+};
 use crate::arguments::PluginUpdateArguments;
 use crate::commands::{next_command, setup};
 use crate::exit_code::ExitCode;
@@ -17,14 +19,19 @@ struct UpdatedPin {
 }
 
 pub(super) fn update(arguments: &PluginUpdateArguments) -> anyhow::Result<ExitCode> {
-    let OpenedSuite { plugins: mut suite, permissions, trust } =
-        open_suite(&arguments.config, &arguments.permissions)?;
+    let opened = open_suite(&arguments.config, &arguments.permissions)?;
+    let leaves_out = arguments.ids.is_empty() && !opened.left_out.is_empty();
+    if leaves_out {
+        opened.warn_of_left_out();
+    }
+    let OpenedSuite { plugins: mut suite, permissions, trust, .. } = opened;
     let plugins = selected(&suite.pins(), &arguments.ids)?;
+    plugins.iter().try_for_each(|plugin| check_address(&trust, &plugin.reference))?;
     let mut updates = Vec::new();
     if !plugins.is_empty() {
         let (client, runtime) = (client(permissions)?, start_runtime()?);
         for plugin in plugins {
-            let asked = runtime.block_on(latest(&client, &plugin));
+            let asked = runtime.block_on(latest(&client, &trust, &plugin));
             let asked = asked.map_err(|error| refuse_registry(&error))?;
             let Some(target) = target_of(&plugin, &asked) else { continue };
             if !arguments.print.quiet {
@@ -49,21 +56,21 @@ pub(super) fn update(arguments: &PluginUpdateArguments) -> anyhow::Result<ExitCo
     if !updates.is_empty() {
         suite.save().map_err(setup::refuse_suite)?;
     }
-    show(arguments, &updates)?;
+    show(arguments, &updates, leaves_out)?;
     Ok(ExitCode::Done)
 }
 
 /// Returns the package to fetch for a plugin. `None` if its entry is up to date.
 fn target_of(plugin: &RegistryPlugin, latest: &Latest) -> Option<OciReference> {
     match latest {
-        Latest::WithoutTag => None,
+        Latest::WithoutTag | Latest::Untrusted => None,
         Latest::Newer(tag) => Some(plugin.reference.with_tag(tag)),
         Latest::Pinned if plugin.pin.sha256.is_some() => None,
         Latest::Pinned | Latest::Moved(_) => Some(plugin.reference.with_tag(plugin.reference.tag()?)),
     }
 }
 
-fn show(arguments: &PluginUpdateArguments, updates: &[UpdatedPin]) -> anyhow::Result<()> {
+fn show(arguments: &PluginUpdateArguments, updates: &[UpdatedPin], leaves_out: bool) -> anyhow::Result<()> {
     let hex = |pin: &PluginPin| pin.sha256.map(|digest| digest.hex());
     if arguments.print.json {
         let list: Value = updates
@@ -80,7 +87,8 @@ fn show(arguments: &PluginUpdateArguments, updates: &[UpdatedPin]) -> anyhow::Re
     }
     if updates.is_empty() {
         let config = arguments.config.display();
-        return terminal::print_line(format_args!("the plugins of {config} are up to date"));
+        let other = if leaves_out { "other " } else { "" };
+        return terminal::print_line(format_args!("the {other}plugins of {config} are up to date"));
     }
     for UpdatedPin { before, after } in updates {
         let none = || "none".to_owned();
@@ -116,6 +124,7 @@ mod tests {
             ),
             ("oci://r.example/a:latest", true, Latest::Moved(digest), Some("oci://r.example/a:latest")),
             ("oci://r.example/a:latest", true, Latest::WithoutTag, None),
+            ("oci://r.example/a:1.0.0", false, Latest::Untrusted, None),
         ] {
             let sha256 = is_pinned.then_some(digest);
             let pin = PluginPin { id: "a".to_owned(), source: source.to_owned(), sha256 };
