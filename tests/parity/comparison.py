@@ -212,7 +212,7 @@ def reference_samples(pair, rows, server):
     found, results = [], []
     for task, group in pair.tasks.items():
         own = {row[pair.key]: place for place, row in enumerate(rows) if group is None or row[pair.group] == group}
-        samples, figures = reference.evaluate_task(task, server, pair.num_fewshot)
+        samples, figures = reference.evaluate_task(task, reference.model_of(task, server), pair.num_fewshot)
         found += [(own[sample["doc"][pair.key]], sample) for sample in samples]
         results.append(figures)
     return found, results

@@ -112,7 +112,12 @@ class Pictures(LM):
 MANAGER = None
 
 
-def evaluate_task(task, server, num_fewshot=None):
+def model_of(task, server):
+    """Returns the model that asks the server."""
+    return Pictures(server) if task.startswith("mmmu") else Characters(server.address)
+
+
+def evaluate_task(task, model, num_fewshot=None):
     """Returns the samples of a task with their arguments, answers and scores, and its figures."""
     global MANAGER
     MANAGER = MANAGER or TaskManager()
@@ -120,7 +125,7 @@ def evaluate_task(task, server, num_fewshot=None):
     # Its progress bars are not shown.
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
         found = simple_evaluate(
-            model=Pictures(server) if task.startswith("mmmu") else Characters(server.address),
+            model=model,
             tasks=[task],
             task_manager=MANAGER,
             num_fewshot=num_fewshot,

@@ -1,4 +1,4 @@
-"""Runs a ready suite with gage-host: its rows come from the hub of `hub.py`, and its model is a mock server."""
+"""Runs a ready suite with gage-host: its rows come from the hub of `hub.py`, and its model is usually a mock server."""
 
 import json
 import os
@@ -47,24 +47,27 @@ class Trial:
     def run(self, suite, server):
         """Returns the summary, the samples, and the requests that the server got."""
         server.take()
-        settings = [f"datasets.0.params.endpoint={self.hub.address}", "datasets.0.params.token="]
+        settings = [f"model.text_start={TEXT_START}"] if suite == "wikitext" else []
+        roles = {"JUDGE_BASE_URL": server.address, "JUDGE_MODEL": "judge", "BASELINE_MODEL": "baseline"}
+        summary, samples = self.evaluate(suite, f"openai:mock@{server.address}", settings, roles)
+        return summary, samples, server.take()
+
+    def evaluate(self, suite, model, settings=(), environment=None):
+        """Returns the summary and the samples of a run."""
+        settings = [f"datasets.0.params.endpoint={self.hub.address}", "datasets.0.params.token=", *settings]
         if suite not in CHAT_SUITES:
             # lm-evaluation-harness sends prompts as they are.
             settings.append("custom.chat_template=none")
-        if suite == "wikitext":
-            settings.append(f"model.text_start={TEXT_START}")
-        arguments = ["eval", suite, "--model", f"openai:mock@{server.address}", "--run-id", suite]
-        arguments += ["--output-dir", "runs", "--quiet", "--json"]
+        arguments = ["eval", suite, "--model", model, "--run-id", suite, "--output-dir", "runs", "--quiet", "--json"]
         for setting in settings:
             arguments += ["--set", setting]
         shutil.rmtree(self.folder / "runs" / suite, ignore_errors=True)
-        roles = {"JUDGE_BASE_URL": server.address, "JUDGE_MODEL": "judge", "BASELINE_MODEL": "baseline"}
-        done = self.call(arguments, roles)
+        done = self.call(arguments, environment or {})
         if done.returncode not in (0, 4):
             raise RuntimeError(f"exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
         lines = (self.folder / "runs" / suite / "samples.jsonl").read_text().splitlines()
         samples = sorted(map(json.loads, lines), key=lambda sample: sample["index"])
-        return json.loads(done.stdout), samples, server.take()
+        return json.loads(done.stdout), samples
 
 
 def rows_of_suite(suite):
