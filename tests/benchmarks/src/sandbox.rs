@@ -323,4 +323,25 @@ mod tests {
         let known = |table: &str| document[table].as_object().map_or(0, Map::len);
         assert_eq!(members, known("metrics") + known("preprocessors"));
     }
+
+    #[test]
+    fn items_have_only_inputs_of_their_metric() {
+        let document = serde_json::from_str(ITEMS).expect("JSON");
+        for component in COMPONENTS.iter().filter(|component| component.world == World::Metric) {
+            let description: Value = serde_json::from_str(component.description).expect("JSON");
+            for batch in batches_of(component, &document, false).expect("items") {
+                let metrics = description["members"].as_array().expect("a list");
+                let metric = metrics.iter().find(|metric| metric["name"] == batch.member).expect("a metric");
+                let inputs = metric["inputs"].as_array().expect("a list");
+                let names: Vec<&str> = inputs.iter().filter_map(|input| input["name"].as_str()).collect();
+                for key in batch.items.iter().filter_map(Value::as_object).flat_map(Map::keys) {
+                    assert!(
+                        names.contains(&key.as_str()),
+                        "{}: {key}, and the inputs are {names:?}",
+                        batch.member
+                    );
+                }
+            }
+        }
+    }
 }
