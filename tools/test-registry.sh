@@ -17,43 +17,12 @@ CONFIG_TYPE=application/vnd.wasm.config.v0+json
 PREDICATE_TYPE=https://sigstore.dev/cosign/sign/v1
 TARGET=${CARGO_TARGET_DIR:-target}
 GAGE_HOST=$(realpath "${GAGE_HOST:-$TARGET/debug/gage-host}")
-mkdir -p "$TARGET/test-registry"
-TARGET=$(cd "$TARGET/test-registry" && pwd)
+source tools/test-steps.sh
+begin_steps test-registry
 TOOLS=$TARGET/tools
 JUDGE=$TARGET/judge
 SERVERS=$PWD/tools/test-s3-servers.py
 JUDGE_SCRIPT=$PWD/tools/test-registry-judge.mjs
-WORK=$(mktemp -d "$TARGET/work-XXXXXX")
-started=()
-
-finish() {
-  local code=$?
-  for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
-  if [ $code -eq 0 ]; then rm -rf "$WORK"; else echo "the folder of the test is kept: $WORK" >&2; fi
-}
-trap finish EXIT
-
-fail() { # MESSAGE
-  echo "FAILED: $1" >&2
-  [ ! -f "$WORK/output.txt" ] || sed 's/^/  /' "$WORK/output.txt" >&2
-  exit 1
-}
-
-# Waits until a command succeeds.
-wait_until() { # MESSAGE COMMAND...
-  local message=$1
-  shift
-  for _ in $(seq $((STEP_LIMIT_S * 10))); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.1
-  done
-  fail "$message"
-}
-
-# Runs a command with a limit of time. Its output is in output.txt.
-limited() { # COMMAND...
-  timeout --kill-after=10 "$STEP_LIMIT_S" "$@" >"$WORK/output.txt" 2>&1 </dev/null
-}
 
 accepts() { # COMMAND...
   limited "$@" || fail "it fails: $*"
@@ -61,14 +30,6 @@ accepts() { # COMMAND...
 
 refuses() { # COMMAND...
   if limited "$@"; then fail "it succeeds: $*"; fi
-}
-
-# Runs the program, and checks its exit code.
-expect() { # CODE ARGUMENTS...
-  local code=0 expected=$1
-  shift
-  limited "$GAGE_HOST" "$@" || code=$?
-  [ "$code" -eq "$expected" ] || fail "exit code $code instead of $expected: gage-host $*"
 }
 
 # Runs the program, which must report an error. Code 1 is an internal error.
@@ -79,10 +40,6 @@ expect_error() { # TEXT ARGUMENTS...
   { [ "$code" -ge 2 ] && [ "$code" -le 5 ]; } || fail "exit code $code instead of 2 to 5: gage-host $*"
   expect_text "error: "
   expect_text "$text"
-}
-
-expect_text() { # TEXT
-  grep -qF -- "$1" "$WORK/output.txt" || fail "the output lacks: $1"
 }
 
 # Fetches the packages of Debian without installing them. The lists of this machine stay as they are.

@@ -10,48 +10,10 @@ STEP_LIMIT_S=240
 MOTO='moto[server,s3]==5.2.5'
 TARGET=${CARGO_TARGET_DIR:-target}
 GAGE_HOST=$(realpath "${GAGE_HOST:-$TARGET/debug/gage-host}")
-mkdir -p "$TARGET/test-s3"
-TARGET=$(cd "$TARGET/test-s3" && pwd)
+source tools/test-steps.sh
+begin_steps test-s3
 ENVIRONMENT=$TARGET/environment
 SERVERS=$PWD/tools/test-s3-servers.py
-WORK=$(mktemp -d "$TARGET/work-XXXXXX")
-started=()
-
-finish() {
-  local code=$?
-  for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
-  if [ $code -eq 0 ]; then rm -rf "$WORK"; else echo "the folder of the test is kept: $WORK" >&2; fi
-}
-trap finish EXIT
-
-fail() { # MESSAGE
-  echo "FAILED: $1" >&2
-  [ ! -f "$WORK/output.txt" ] || sed 's/^/  /' "$WORK/output.txt" >&2
-  exit 1
-}
-
-# Waits until a command succeeds.
-wait_until() { # MESSAGE COMMAND...
-  local message=$1
-  shift
-  for _ in $(seq $((STEP_LIMIT_S * 10))); do
-    if "$@" >/dev/null 2>&1; then return; fi
-    sleep 0.1
-  done
-  fail "$message"
-}
-
-# Runs the program, and checks its exit code. Its output is in output.txt.
-expect() { # CODE ARGUMENTS...
-  local code=0 expected=$1
-  shift
-  timeout --kill-after=10 "$STEP_LIMIT_S" "$GAGE_HOST" "$@" >"$WORK/output.txt" 2>&1 </dev/null || code=$?
-  [ "$code" -eq "$expected" ] || fail "exit code $code instead of $expected: gage-host $*"
-}
-
-expect_text() { # TEXT
-  grep -qF -- "$1" "$WORK/output.txt" || fail "the output lacks: $1"
-}
 
 [ -x "$GAGE_HOST" ] || { echo "error: $GAGE_HOST does not exist; build it with \`make build\`" >&2; exit 2; }
 if ! grep -qxF "$MOTO" "$ENVIRONMENT/installed.txt" 2>/dev/null; then
