@@ -53,7 +53,9 @@ pub(crate) fn parse_words(words: impl IntoIterator<Item = OsString>) -> Argument
 /// Returns the arguments, and marks a concurrency that the user set.
 fn arguments_of(matches: &ArgMatches) -> Result<Arguments, clap::Error> {
     let mut arguments = Arguments::from_arg_matches(matches)?;
-    if let (Given::Run(run), Some(("run", matches))) = (&mut arguments.command, matches.subcommand()) {
+    if let (Given::Run(run) | Given::Eval(run), Some((_, matches))) =
+        (&mut arguments.command, matches.subcommand())
+    {
         // GAGE_EVAL_SEQUENTIAL changes the default.
         run.is_concurrency_given = run.concurrency != DEFAULT_CONCURRENCY
             || matches.value_source("concurrency") != Some(ValueSource::DefaultValue);
@@ -295,14 +297,22 @@ mod tests {
     use serde_json::json;
 
     fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Result<crate::arguments::RunArguments, String> {
+        parsed(variables, &["run", "suite.yaml"], arguments)
+    }
+
+    fn parsed(
+        variables: &[(&str, &str)],
+        command_words: &[&str],
+        arguments: &[&str],
+    ) -> Result<crate::arguments::RunArguments, String> {
         let given = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
         // `variables` only affects the names: clap itself reads the values, so the tests give them as defaults.
-        let words = ["gage-host", "run", "suite.yaml"].into_iter().chain(arguments.iter().copied());
+        let words = ["gage-host"].iter().chain(command_words).chain(arguments).copied();
         let matches = command(&given).try_get_matches_from(words).map_err(|error| error.to_string())?;
         match arguments_of(&matches).map_err(|error| error.to_string())?.command {
-            Given::Run(run) => Ok(*run),
+            Given::Run(run) | Given::Eval(run) => Ok(*run),
             other => Err(format!("{other:?}")),
         }
     }
@@ -402,7 +412,10 @@ mod tests {
             (&["--concurrency", "3"], true),
             (&["--max-samples", "3"], false),
         ] {
-            assert_eq!(run(&[], arguments).unwrap().is_concurrency_given, expected, "{arguments:?}");
+            for command in [["run", "suite.yaml"], ["eval", "gsm8k"]] {
+                let given = parsed(&[], &command, arguments).unwrap().is_concurrency_given;
+                assert_eq!(given, expected, "{command:?} {arguments:?}");
+            }
         }
         assert!(run(&[("GAGE_EVAL_SEQUENTIAL", "1")], &[]).unwrap().is_concurrency_given);
     }
