@@ -174,7 +174,7 @@ impl PackageStore {
         if found != expected {
             let path = self.blob_path(expected);
             tracing::warn!(
-                "{} is damaged: its digest is {found}; the package is fetched again",
+                "{} is damaged: its digest is {found}; its package counts as not in the cache",
                 path.display()
             );
         }
@@ -186,7 +186,10 @@ impl PackageStore {
         let path = self.blob_path(digest);
         match read {
             Err(error) if FileRefusal::find(&error).is_some() => {
-                tracing::warn!("{} is damaged: {error}; the package is fetched again", path.display());
+                tracing::warn!(
+                    "{} is damaged: {error}; its package counts as not in the cache",
+                    path.display()
+                );
                 Ok(None)
             }
             read => absent_is_none(read).map_err(StoreError::file("read", &path)),
@@ -242,7 +245,10 @@ impl PackageStore {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
                     let path = self.folder.join(&relative);
-                    tracing::warn!("{} is not used: {error}; the package is fetched again", path.display());
+                    tracing::warn!(
+                        "{} is not used: {error}; its package counts as not in the cache",
+                        path.display()
+                    );
                 }
             }
         }
