@@ -518,8 +518,13 @@ fn policy_restricts_every_suite_and_flags_override_it() {
     };
     let policy = ".config/gage-host/policy.yaml";
     validate(&[], 0);
+    for flag in [["--allow-env", "ATTACK_SECRET"], ["--allow-read", "suite"], ["--allow-net", "h"]] {
+        let ended = validate(&flag, 2);
+        assert!(ended.stderr.contains(&format!("{} says what an untrusted suite may use", flag[0])));
+    }
     workspace.write(policy, "untrusted: true\n");
     validate(&[], 2);
+    validate(&["--allow-env", "ATTACK_SECRET"], 0);
     validate(&["--trusted"], 0);
     validate(&["--untrusted", "--allow-env", "ATTACK_SECRET"], 0);
     workspace.write(policy, "untrusted: true\nallow_env: [ATTACK_SECRET]\n");

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sha2::Digest as _;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -25,6 +26,9 @@ const ACCOUNT: &str = "user:pass-word";
 const TOKEN: &str = "the-token";
 
 const MAX_REQUEST_BYTES: usize = 1 << 28;
+
+/// The comment of [`Fault::Comment`].
+pub(crate) const COMMENT: &str = "# edited meanwhile\n";
 
 /// Number of pieces that [`Fault::Longer`] adds, and the bytes of each.
 const ADDED_PIECES: usize = 1_024;
@@ -59,6 +63,8 @@ pub(crate) enum Fault {
     Status(u16),
     /// Redirects to this address.
     Redirect(String),
+    /// Adds a comment to this file, as a person may while a command fetches. The answer is right.
+    Comment(PathBuf),
 }
 
 #[derive(Clone)]
@@ -277,6 +283,10 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         Some(Fault::Redirect(to)) => {
             let headers = vec![("location", to.clone())];
             return Answer::of(StatusCode::TEMPORARY_REDIRECT, headers).with_fault(None);
+        }
+        Some(Fault::Comment(file)) => {
+            let text = std::fs::read_to_string(file).expect("a file");
+            std::fs::write(file, text + COMMENT).expect("written");
         }
         _ => {}
     }

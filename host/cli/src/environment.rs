@@ -119,6 +119,11 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns whether a variable forbids requests to hubs and registries, for commands without a flag of that name.
+pub(crate) fn is_offline() -> bool {
+    variable("GAGE_HOST_OFFLINE").is_some_and(|value| is_true(&value))
+}
+
 /// Returns the cache folder from a variable, or else the user's.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

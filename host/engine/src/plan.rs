@@ -505,8 +505,16 @@ fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut 
     }
 }
 
-/// Warns of names that several plugins define. A conflict is an error only if the suite uses the name.
+/// Warns of names that several plugins define. A conflict is an error only if the suite uses the name. The id of a plugin has
+/// precedence over the name of a built-in member.
 fn warn_of_conflicts(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
+    for plugin in &config.plugins {
+        let Some(bundled) = registry.bundled_holder(&plugin.id) else { continue };
+        let (id, world) = (&plugin.id, bundled.world);
+        let message = format!("the plugin `{id}` is used in place of the built-in {world} of that name");
+        let help = format!("give it another id; the built-in {world} is also `{}#{id}`", bundled.name);
+        problems.warning(plugin.spans.entry, "id", message).help(help);
+    }
     let Some(last) = config.plugins.last() else { return };
     for conflict in registry.conflicts().unwrap_or_default() {
         problems.warning(last.spans.entry, "plugins", conflict.to_string()).help = conflict.help();

@@ -39,6 +39,9 @@ const TAG_ANNOTATION: &str = "org.opencontainers.image.ref.name";
 /// Maximum size of a component, which is the most that a suite can allow.
 const MAX_COMPONENT_SIZE: FileLimit = FileLimit::new("a component", 1 << 30);
 
+/// File with the version of the layout.
+const LAYOUT_FILE: &str = "oci-layout";
+
 /// Version of the layout.
 const LAYOUT_VERSION: &str = "1.0.0";
 
@@ -51,6 +54,15 @@ struct Export {
 }
 
 impl PackageStore {
+    /// Returns whether a file is an archive of packages.
+    ///
+    /// # Errors
+    /// If the file does not exist or cannot be found.
+    pub fn is_archive(path: &Path) -> io::Result<bool> {
+        std::fs::symlink_metadata(path)?;
+        Ok(LayoutArchive::open(path).is_ok_and(|archive| archive.has_file(LAYOUT_FILE)))
+    }
+
     /// Writes packages with their signatures into an archive. An existing file is replaced.
     ///
     /// # Errors
@@ -102,7 +114,7 @@ impl PackageStore {
         let fail = || StoreError::file("write", target);
         let mut archive = tar::Builder::new(BufWriter::new(file.as_file()));
         let version = serde_json::json!({"imageLayoutVersion": LAYOUT_VERSION}).to_string();
-        append(&mut archive, "oci-layout", version.as_bytes()).map_err(fail())?;
+        append(&mut archive, LAYOUT_FILE, version.as_bytes()).map_err(fail())?;
         let index = ImageIndex { manifests: export.index }.to_bytes();
         append(&mut archive, "index.json", &index).map_err(fail())?;
         for (digest, bytes) in export.blobs {

@@ -300,6 +300,11 @@ impl Registry {
         Ok(Some((summarise(&one.id, &read.bytes)?, described)))
     }
 
+    /// Returns the built-in component with a member of this name. An entry with the name as its id is used in place of that member.
+    pub fn bundled_holder(&self, name: &str) -> Option<&'static BundledComponent> {
+        self.bundled.iter().find(|component| !component.is_internal && component.members.contains(&name))
+    }
+
     /// Returns the names that several plugins share, each as an error for its users.
     ///
     /// # Errors

@@ -93,20 +93,28 @@ impl SuitePlugins {
         Some(before.matches('\n').count() + 1)
     }
 
+    /// Checks that a new entry may have an id.
+    ///
+    /// # Errors
+    /// If the id is invalid or taken.
+    pub fn check_new_id(&self, id: &str) -> Result<(), SuiteError> {
+        check_id(id)?;
+        let items = self.root.get(PLUGINS).and_then(Node::as_list).unwrap_or_default();
+        if items.iter().any(|item| item.text_of(ID) == Some(id)) {
+            return Err(SuiteError::refused(
+                format!("{} has a plugin `{id}` already", shown_path(&self.path)),
+                "choose another id with --id, or change the version with `gage-host plugin update`",
+            ));
+        }
+        Ok(())
+    }
+
     /// Adds an entry at the end of `plugins`, and the section if it is missing.
     ///
     /// # Errors
     /// If the id is invalid or taken, or the place of the entry cannot be found. The hint has the entry to paste.
     pub fn add(&mut self, new: &PluginPin) -> Result<(), SuiteError> {
-        let shown = shown_path(&self.path);
-        check_id(&new.id)?;
-        let items = self.root.get(PLUGINS).and_then(Node::as_list).unwrap_or_default();
-        if items.iter().any(|item| item.text_of(ID) == Some(new.id.as_str())) {
-            return Err(SuiteError::refused(
-                format!("{shown} has a plugin `{}` already", new.id),
-                "choose another id with --id, or change the version with `gage-host plugin update`",
-            ));
-        }
+        self.check_new_id(&new.id)?;
         let expected = with_entry(&self.root, new);
         let edited = edits_of_new_entry(&self.text, &self.root, new)
             .and_then(|edits| self.checked(&yaml_text::apply(&self.text, edits), &expected?));

@@ -2,7 +2,7 @@
 
 use super::{FIRST, REPOSITORY, Team, component_with_note};
 use crate::plugins::with_plugins;
-use crate::registry_server::{Fault, RegistryServer, sha256};
+use crate::registry_server::{COMMENT, Fault, RegistryServer, sha256};
 use std::fs;
 
 #[test]
@@ -117,6 +117,8 @@ fn suite_follows_a_registry_with_its_comments() {
     for (id, text) in [
         ("recall", "has a plugin `recall` already"),
         ("text", "the id 'text' is taken by a component that comes with the program"),
+        ("exact_match", "the id `exact_match` is the name of a built-in metric"),
+        ("default", "the id `default` is the name of a built-in preprocessor"),
     ] {
         team.run(&["plugin", "add", &reference, "--config", "suite.yaml", "--id", id]).expect_error(&[text]);
     }
@@ -144,6 +146,83 @@ fn suite_follows_a_registry_with_its_comments() {
     team.run(&["plugin", "update", "--config", "suite.yaml"]).expect_code(0);
     assert_eq!(team.workspace.read("suite.yaml"), expected, "there is nothing newer");
     team.run(&["plugin", "outdated", "--config", "suite.yaml"]).expect_code(0);
+}
+
+#[test]
+fn edits_made_while_a_command_fetches_are_kept() {
+    let team = Team::with_first();
+    let reference = team.reference("0.1.0");
+    team.workspace.write("suite.yaml", crate::support::suite(&team.model.backend(""), "[word_recall]"));
+    let suite = team.workspace.path("suite.yaml");
+    let comments = || team.workspace.read("suite.yaml").matches(COMMENT).count();
+    team.registry.fault("manifests/0.1.0", Fault::Comment(suite.clone()));
+    team.run(&["plugin", "add", &reference, "--config", "suite.yaml"]).expect_code(0);
+    let edits = comments();
+    assert!(edits > 0, "{}", team.workspace.read("suite.yaml"));
+    team.registry.clear_faults();
+    team.push("0.2.0", &component_with_note("0.2.0"));
+    team.registry.fault("manifests/0.2.0", Fault::Comment(suite));
+    team.run(&["plugin", "update", "--config", "suite.yaml"]).expect_code(0);
+    let updated = team.workspace.read("suite.yaml");
+    assert!(comments() > edits && updated.contains("word-recall:0.2.0"), "{updated}");
+}
+
+#[test]
+fn updated_plugin_is_accepted_by_a_lock() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
+    team.run(&["lock", "suite.yaml"]).expect_code(0);
+    for (version, update) in [("0.2.0", "plugins"), ("0.3.0", "plugins.word_recall")] {
+        team.push(version, &component_with_note(version));
+        team.run(&["plugin", "update", "--config", "suite.yaml"]).expect_code(0);
+        team.run_suite(&format!("old-{version}"), &["--locked"]).expect_code(3);
+        team.run(&["lock", "suite.yaml", "--update", update]).expect_code(0);
+        team.run_suite(&format!("new-{version}"), &["--locked"]).expect_code(0);
+    }
+    // A digest pins what the lock has already.
+    team.write_suite("0.3.0", "");
+    team.run_suite("unpinned", &["--locked"]).expect_code(0);
+}
+
+#[test]
+fn registries_are_not_asked_offline() {
+    let team = Team::with_first();
+    team.write_suite("0.1.0", "");
+    let reference = team.reference("0.1.0");
+    team.registry.take_requests();
+    for arguments in [
+        ["plugin", "pull", &reference].as_slice(),
+        &["plugin", "add", &reference, "--config", "suite.yaml", "--id", "other"],
+        &["plugin", "outdated", "--config", "suite.yaml"],
+        &["plugin", "update", "--config", "suite.yaml"],
+        &["plugin", "push", "word-recall.wasm", &team.reference("0.2.0")],
+    ] {
+        let variables = [
+            ("GAGE_CACHE_DIR", team.workspace.path("cache")),
+            ("GAGE_HOST_OFFLINE", std::path::PathBuf::from("1")),
+        ];
+        team.workspace
+            .run_with_env(variables, arguments)
+            .expect_error(&["GAGE_HOST_OFFLINE is set", "help: "]);
+    }
+    assert_eq!(team.registry.take_requests(), Vec::<String>::new());
+}
+
+#[test]
+fn plugin_with_the_name_of_a_built_in_metric_is_reported() {
+    let workspace = crate::support::Workspace::new();
+    let backend = crate::scripted_backend::constant_backend(&workspace, "answer");
+    workspace.write("rows.jsonl", crate::support::rows(1));
+    workspace.write("words.wasm", FIRST);
+    let validate = |id: &str| {
+        let plugin = format!("  - {{id: {id}, source: ./words.wasm}}\n");
+        let text = crate::support::suite(&backend, &format!("[{id}]"));
+        workspace.write("suite.yaml", with_plugins(&plugin, &text));
+        workspace.run(&["validate", "suite.yaml"]).expect_code(0).stderr
+    };
+    assert!(!validate("mine").contains("in place of"));
+    let warning = "the plugin `exact_match` is used in place of the built-in metric of that name";
+    assert!(validate("exact_match").contains(warning));
 }
 
 #[test]
@@ -263,6 +342,10 @@ fn archive_that_cannot_be_used_is_named_with_help() {
         (
             &["plugin", "export", "--config", "suite.yaml", "-o", "missing/plugins.tar"],
             &["missing", "help: "],
+        ),
+        (
+            &["plugin", "export", "--config", "suite.yaml", "-o", "suite.yaml"],
+            &["suite.yaml exists, and is not an archive of packages", "help: "],
         ),
     ] {
         let ended = team.run(arguments).expect_error(texts);

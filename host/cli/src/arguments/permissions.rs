@@ -17,28 +17,28 @@ pub(crate) struct PermissionArguments {
     pub(crate) trusted: bool,
 
     /// With --untrusted: environment variables that the suite may read, separated by commas.
-    #[arg(
-        long,
-        value_name = "A,B",
-        value_delimiter = ',',
-        requires = "untrusted",
-        conflicts_with = "trusted"
-    )]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "trusted")]
     pub(crate) allow_env: Vec<String>,
 
     /// With --untrusted: a folder that the suite may read and write; may be given several times.
-    #[arg(long, value_name = "DIR", requires = "untrusted", conflicts_with = "trusted")]
+    #[arg(long, value_name = "DIR", conflicts_with = "trusted")]
     pub(crate) allow_read: Vec<PathBuf>,
 
     /// With --untrusted: hosts that the suite may connect to, each with a port or for all ports, separated by commas.
-    #[arg(
-        long,
-        value_name = "HOST",
-        value_delimiter = ',',
-        requires = "untrusted",
-        conflicts_with = "trusted"
-    )]
+    #[arg(long, value_name = "HOST", value_delimiter = ',', conflicts_with = "trusted")]
     pub(crate) allow_net: Vec<AllowedHost>,
+}
+
+impl PermissionArguments {
+    /// Returns the first flag that allows something to an untrusted suite.
+    pub(crate) fn first_allowing_flag(&self) -> Option<&'static str> {
+        let flags = [
+            ("--allow-env", self.allow_env.is_empty()),
+            ("--allow-read", self.allow_read.is_empty()),
+            ("--allow-net", self.allow_net.is_empty()),
+        ];
+        flags.into_iter().find(|(_, is_empty)| !is_empty).map(|(flag, _)| flag)
+    }
 }
 
 #[cfg(test)]
@@ -131,16 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn permissions_need_the_flag_that_they_limit() {
+    fn permissions_are_read_and_checked() {
         let parse = |arguments: &[&str]| {
             let words = ["gage-host", "validate", "suite.yaml"].into_iter().chain(arguments.iter().copied());
             command(&|_| None).try_get_matches_from(words).map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(parse(&["--untrusted", "--allow-env", "A,B", "--allow-net", "h:80,h2"]), Ok(()));
         for (arguments, expected) in [
-            (vec!["--allow-env", "A"], "--untrusted"),
-            (vec!["--allow-read", "data"], "--untrusted"),
-            (vec!["--allow-net", "h"], "--untrusted"),
             (vec!["--trusted", "--allow-net", "h"], "cannot be used with"),
             (vec!["--trusted", "--untrusted"], "cannot be used with"),
             (vec!["--untrusted", "--allow-net", "*.example.com"], "is a pattern"),

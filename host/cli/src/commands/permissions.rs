@@ -63,7 +63,15 @@ pub(super) fn permissions(arguments: &PermissionArguments) -> Result<Permissions
     }
     let Policy { is_untrusted, allowed, .. } = policy()?;
     if !(arguments.untrusted || is_untrusted) {
-        return Ok(Permissions::default());
+        return match arguments.first_allowing_flag() {
+            None => Ok(Permissions::default()),
+            Some(flag) => {
+                let message =
+                    format!("{flag} says what an untrusted suite may use, and this suite is trusted");
+                let help = "add --untrusted, or write `untrusted: true` into the policy file";
+                Err(terminal::usage_error(&message, Some(help)))
+            }
+        };
     }
     Ok(Permissions::restricted(AllowedResources {
         env: first_given(&arguments.allow_env, allowed.env),

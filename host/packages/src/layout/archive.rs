@@ -123,6 +123,11 @@ impl LayoutArchive {
         }
     }
 
+    /// Returns whether the archive has a file with this name.
+    pub(super) fn has_file(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// Reads a file.
     pub(super) fn document(&mut self, name: &str, limit: FileLimit) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();

@@ -4,7 +4,7 @@
 //! digests, and the texts of simple signatures.
 
 use super::archive::{Blob, LayoutArchive};
-use super::{LAYOUT_VERSION, MAX_COMPONENT_SIZE, NAME_ANNOTATION, TAG_ANNOTATION};
+use super::{LAYOUT_FILE, LAYOUT_VERSION, MAX_COMPONENT_SIZE, NAME_ANNOTATION, TAG_ANNOTATION};
 use crate::StoreError;
 use crate::manifest::{
     Descriptor, ImageIndex, ImageManifest, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES, ManifestError,
@@ -243,7 +243,7 @@ impl ListedPackage {
 
 /// Checks the version of the layout.
 fn check_version(archive: &mut LayoutArchive) -> Result<(), StoreError> {
-    let bytes = archive.document("oci-layout", VERSION_LIMIT)?;
+    let bytes = archive.document(LAYOUT_FILE, VERSION_LIMIT)?;
     let found: LayoutVersion = serde_json::from_slice(&bytes).map_err(|error| {
         archive.refuse(format!("'oci-layout' cannot be read: {}", shown_name(&error.to_string())))
     })?;

@@ -37,7 +37,7 @@ const FREE_KEYS: [(&str, &[&str], &[&str]); 12] = [
     ("role_adapters", &["backend", "config"], BACKEND),
     ("role_adapters", &["backend", "config", "lora"], &["path"]),
     ("role_adapters", &["resource_requirement"], &["pool_size"]),
-    ("plugins", &[], &["source"]),
+    ("plugins", &[], &["source", "sha256"]),
     ("tasks", &[], QUEUES),
     ("custom", &[], QUEUES),
     ("builtin", &[], QUEUES),

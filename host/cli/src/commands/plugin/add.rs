@@ -20,14 +20,15 @@ pub(super) fn add(arguments: &PluginAddArguments) -> anyhow::Result<ExitCode> {
     let id = arguments.id.clone().unwrap_or_else(|| id_of(reference));
     check_id(&id)?;
     let trust = trust()?;
-    let mut suite = SuitePlugins::open(path).map_err(setup::refuse_suite)?;
     // Fetching takes long, and a mistake in the suite should be known before.
-    let unpinned = PluginPin { id: id.clone(), source: reference.to_string(), sha256: None };
-    suite.clone().add(&unpinned).map_err(setup::refuse_suite)?;
+    let opened = || SuitePlugins::open(path).map_err(setup::refuse_suite);
+    opened()?.check_new_id(&id).map_err(setup::refuse_suite)?;
     check_address(&trust, reference)?;
     let package = fetch(reference, Permissions::default(), arguments.print.quiet)?;
     let summary = accept(&package, &trust)?;
-    let pin = PluginPin { sha256: Some(summary.digest), ..unpinned };
+    let pin = PluginPin { id, source: reference.to_string(), sha256: Some(summary.digest) };
+    // The suite is read again, because it may have been edited meanwhile.
+    let mut suite = opened()?;
     suite.add(&pin).and_then(|()| suite.save()).map_err(setup::refuse_suite)?;
     if arguments.print.json {
         let wanted: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
@@ -46,13 +47,16 @@ pub(super) fn add(arguments: &PluginAddArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// Checks that no bundled component has an id.
+/// Checks that neither a bundled component nor one of its members has an id. The plugin would be used in place of the member.
 fn check_id(id: &str) -> Result<(), ExitCode> {
-    let mut public = gage_plugin_bundle::COMPONENTS.iter().filter(|component| !component.is_internal);
-    match public.any(|component| component.name == id) {
-        true => Err(setup::refuse_plugin(&RegistryError::taken_by_bundled(id))),
-        false => Ok(()),
+    let public = || gage_plugin_bundle::COMPONENTS.iter().filter(|component| !component.is_internal);
+    if public().any(|component| component.name == id) {
+        return Err(setup::refuse_plugin(&RegistryError::taken_by_bundled(id)));
     }
+    let Some(component) = public().find(|component| component.members.contains(&id)) else { return Ok(()) };
+    let message = format!("the id `{id}` is the name of a built-in {}", component.world);
+    let help = "choose another one with --id; otherwise, the plugin would be used in its place";
+    Err(terminal::usage_error(&message, Some(help)))
 }
 
 /// Returns the id that a package has in a suite: the last part of its name, without characters that an id may not have.

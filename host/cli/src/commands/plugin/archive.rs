@@ -15,6 +15,7 @@ use gage_record::RecordedPlugin;
 use gage_runner::{Context, default_lock_path, pin_packages};
 use gage_suite::{LoadedSuite, Lock};
 use serde_json::{Value, json};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub(super) fn export(arguments: &PluginExportArguments) -> anyhow::Result<ExitCode> {
@@ -51,6 +52,7 @@ pub(super) fn export(arguments: &PluginExportArguments) -> anyhow::Result<ExitCo
         ));
     }
     let output = &arguments.output;
+    check_output(output)?;
     store.export(&packages, output).map_err(|error| {
         refuse_archive(&error, output, "name a file in a folder that exists and can be written to")
     })?;
@@ -76,6 +78,18 @@ pub(super) fn export(arguments: &PluginExportArguments) -> anyhow::Result<ExitCo
         next_command::print(&format!("gage-host plugin import {}", shell_word(&output)));
     }
     Ok(ExitCode::Done)
+}
+
+/// Checks that an archive may be written to a path: it does not exist, or is an archive.
+fn check_output(path: &Path) -> Result<(), ExitCode> {
+    match PackageStore::is_archive(path) {
+        Ok(true) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Ok(false) | Err(_) => {
+            let message = format!("{} exists, and is not an archive of packages", path.display());
+            Err(terminal::usage_error(&message, Some("delete it, or name another file with --output")))
+        }
+    }
 }
 
 /// Reads the suite.

@@ -102,7 +102,14 @@ pub(super) fn start_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Creates the client of registries.
+///
+/// # Errors
+/// If the environment forbids requests, or its certificates cannot be used. The message is printed.
 pub(super) fn client(permissions: Permissions) -> Result<OciClient, ExitCode> {
+    if environment::is_offline() {
+        let message = "the registry is not asked, because GAGE_HOST_OFFLINE is set";
+        return Err(terminal::usage_error(message, Some("unset it, or use what is in the cache")));
+    }
     OciClient::new(OciSettings { permissions, ..OciSettings::default() })
         .map_err(|error| refuse_registry(&error))
 }

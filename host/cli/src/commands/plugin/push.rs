@@ -41,10 +41,16 @@ pub(super) fn push(arguments: &PluginPushArguments) -> anyhow::Result<ExitCode> 
     let client = client(Permissions::default())?;
     let runtime = start_runtime()?;
     let before = runtime.block_on(client.resolve(reference));
-    warn_of_replacement(reference, before, summary.digest)?;
+    let replaced = replaced_manifest(reference, before, summary.digest)?;
     let pushed = runtime.block_on(client.push(reference, bytes, &about));
     let pushed = pushed.map_err(|error| refuse_registry(&error))?;
     let pinned = reference.with_digest(pushed.manifest);
+    if let Some(old) = replaced.filter(|old| *old != pushed.manifest) {
+        terminal::eprint_line(format_args!(
+            "warning: {reference} named the manifest {old} with the same component; signatures of it are not about the \
+             new one\n  help: sign the new one"
+        ));
+    }
     if arguments.print.json {
         let answer = json!({
             "reference": reference.to_string(),
@@ -64,28 +70,29 @@ pub(super) fn push(arguments: &PluginPushArguments) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::Done)
 }
 
-/// Warns if the tag names another component before the push. A registry may refuse to tell, which is no error: it may allow
-/// the push.
+/// Warns if the tag names another component before the push. Returns the manifest of a tag that names the same component. A
+/// registry may refuse to tell, which is no error: it may allow the push.
 ///
 /// # Errors
 /// If the registry does not answer. The message is printed.
-fn warn_of_replacement(
+fn replaced_manifest(
     reference: &OciReference,
     before: Result<Resolved, OciError>,
     component: Digest,
-) -> Result<(), ExitCode> {
+) -> Result<Option<Digest>, ExitCode> {
     match before {
         Ok(Resolved { component: old, .. }) if old != component => {
             terminal::eprint_line(format_args!(
                 "warning: {reference} names the component {old}, and this push replaces it with {component}; suites that \
                  pin or lock the old one refuse the new one\n  help: push other bytes under a new tag"
             ));
-            Ok(())
+            Ok(None)
         }
+        Ok(Resolved { manifest, .. }) => Ok(Some(manifest)),
         Err(error) if matches!(error.kind, OciErrorKind::Timeout | OciErrorKind::Unreachable) => {
             Err(refuse_registry(&error))
         }
-        Ok(_) | Err(_) => Ok(()),
+        Err(_) => Ok(None),
     }
 }
 

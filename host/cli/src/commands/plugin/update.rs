@@ -9,8 +9,9 @@ use crate::commands::{next_command, setup};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, shell_word};
 use gage_core::{Digest, OciReference};
-use gage_suite::PluginPin;
+use gage_suite::{PluginPin, SuiteError, SuitePlugins};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// An entry before and after its update.
 struct UpdatedPin {
@@ -24,7 +25,7 @@ pub(super) fn update(arguments: &PluginUpdateArguments) -> anyhow::Result<ExitCo
     if leaves_out {
         opened.warn_of_left_out();
     }
-    let OpenedSuite { plugins: mut suite, permissions, trust, .. } = opened;
+    let OpenedSuite { plugins: suite, permissions, trust, .. } = opened;
     let plugins = selected(&suite.pins(), &arguments.ids)?;
     plugins.iter().try_for_each(|plugin| check_address(&trust, &plugin.reference))?;
     let mut updates = Vec::new();
@@ -49,20 +50,28 @@ pub(super) fn update(arguments: &PluginUpdateArguments) -> anyhow::Result<ExitCo
                 source: source.to_string(),
                 sha256: Some(summary.digest),
             };
-            suite.update(&after).map_err(setup::refuse_suite)?;
             updates.push(UpdatedPin { before: plugin.pin, after });
         }
     }
-    if !updates.is_empty() {
-        suite.save().map_err(setup::refuse_suite)?;
-    }
+    save(&arguments.config, &updates).map_err(setup::refuse_suite)?;
     show(arguments, &updates, leaves_out)?;
     Ok(ExitCode::Done)
+}
+
+/// Writes the updates into the suite, which is read again because it may have been edited meanwhile.
+fn save(path: &Path, updates: &[UpdatedPin]) -> Result<(), SuiteError> {
+    if updates.is_empty() {
+        return Ok(());
+    }
+    let mut suite = SuitePlugins::open(path)?;
+    updates.iter().try_for_each(|update| suite.update(&update.after))?;
+    suite.save()
 }
 
 /// Returns the package to fetch for a plugin. `None` if its entry is up to date.
 fn target_of(plugin: &RegistryPlugin, latest: &Latest) -> Option<OciReference> {
     match latest {
+        Latest::WithoutTag if plugin.pin.sha256.is_none() => Some(plugin.reference.clone()),
         Latest::WithoutTag | Latest::Untrusted => None,
         Latest::Newer(tag) => Some(plugin.reference.with_tag(tag)),
         Latest::Pinned if plugin.pin.sha256.is_some() => None,
@@ -110,6 +119,10 @@ fn show(arguments: &PluginUpdateArguments, updates: &[UpdatedPin], leaves_out: b
 mod tests {
     use super::*;
 
+    /// A reference with the digest of a manifest.
+    const BY_MANIFEST: &str =
+        "oci://r.example/a@sha256:6985ca1f4daa5a584a28eae043a239cb96689af1337ea13afb63e00c2bf512fa";
+
     #[test]
     fn only_entries_that_are_not_up_to_date_are_fetched() {
         let digest = Digest::of_bytes(b"component");
@@ -124,6 +137,8 @@ mod tests {
             ),
             ("oci://r.example/a:latest", true, Latest::Moved(digest), Some("oci://r.example/a:latest")),
             ("oci://r.example/a:latest", true, Latest::WithoutTag, None),
+            (BY_MANIFEST, true, Latest::WithoutTag, None),
+            (BY_MANIFEST, false, Latest::WithoutTag, Some(BY_MANIFEST)),
             ("oci://r.example/a:1.0.0", false, Latest::Untrusted, None),
         ] {
             let sha256 = is_pinned.then_some(digest);
