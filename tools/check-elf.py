@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Checks which symbols and libraries the programs and libraries below a folder need, and prints a table.
 
+    tools/check-elf.py FOLDER
+    tools/check-elf.py FILE      # only its symbols: the libraries of kernels for GPUs are elsewhere
+
 They must run on every system with glibc 2.34: no symbol may be newer than the tag `manylinux_2_34` allows, and every needed
 library must be one of such a system, or be in the folder. `gage-host` itself needs less. Uses `readelf`, which comes with gcc.
 """
@@ -46,11 +49,16 @@ def version_name(kind, numbers):
 
 
 def check(path, shipped):
-    """Returns the newest versions of symbols, the needed libraries, and the problems of a file."""
+    """Returns the newest versions of symbols, the needed libraries, and the problems of a file.
+
+    Any library is allowed if it is not known which ones are shipped.
+    """
     text = readelf(path)
     versions = newest_versions(text)
     libraries = re.findall(r"\(NEEDED\).*\[(.+)\]", text)
-    allowed = LIBRARIES if path.name == "gage-host" else LIBRARIES | FURTHER_LIBRARIES | shipped
+    allowed = LIBRARIES
+    if path.name != "gage-host":
+        allowed = LIBRARIES | FURTHER_LIBRARIES | set(libraries if shipped is None else shipped)
     problems = [f"needs {library}" for library in libraries if library not in allowed]
     for kind, most in MAX_VERSIONS.items():
         if versions.get(kind, most) > most:
@@ -61,15 +69,23 @@ def check(path, shipped):
     return versions, libraries, problems
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: tools/check-elf.py FOLDER")
-    folder = Path(sys.argv[1])
+def find_files(folder):
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
     files = [path for path in files if path.open("rb").read(4) == b"\x7fELF"]
     if not any(path.name == "gage-host" for path in files):
         sys.exit(f"error: there is no program gage-host below {folder}")
-    shipped = {path.name for path in folder.rglob("*.so*")}
+    return files
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: tools/check-elf.py FOLDER|FILE")
+    folder = Path(sys.argv[1])
+    if folder.is_file():
+        folder, files, shipped = folder.parent, [folder], None
+    else:
+        files = find_files(folder)
+        shipped = {path.name for path in folder.rglob("*.so*")}
     has_problem = False
     for path in files:
         versions, libraries, problems = check(path, shipped)

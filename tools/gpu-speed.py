@@ -3,7 +3,7 @@
 
     tools/gpu-speed.py MODEL.gguf [--gage-host bin/gage-host] [--batched-bench bench/bin/llama-batched-bench]
 
-Prints two tables. Memory: the estimate of `model inspect`, and what nvidia-smi shows of a run with the same settings beyond
+Prints two tables, and exits with 1 if a figure is missing. Memory: the estimate of `model inspect`, and what nvidia-smi shows of a run with the same settings beyond
 what was used before. Speed: tokens a second of prompts and of answers, 1, 8 and 64 at once. gage-host has two runs of the
 same prompts, with one new token and with many; what they differ in is the speed of answers. llama-batched-bench decodes
 random tokens and looks at no logits.
@@ -122,11 +122,13 @@ def main() -> None:
     parser.add_argument("--batched-bench")
     arguments = parser.parse_args()
     model, program = str(Path(arguments.model).resolve()), str(Path(arguments.gage_host).resolve())
+    complete = arguments.batched_bench is not None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         try:
             show_memory(program, model, folder)
         except Exception as error:  # the other table is still of use
+            complete = False
             print("memory was not measured:", repr(error), file=sys.stderr)
         print("\n| at once | prompts, tokens/s | llama-batched-bench | answers, tokens/s | llama-batched-bench |")
         print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
@@ -137,8 +139,10 @@ def main() -> None:
                 if arguments.batched_bench:
                     cells[1], cells[3] = (f"{rate:.0f}" for rate in bare_speed(arguments.batched_bench, model, at_once))
             except Exception as error:
+                complete = False
                 print(f"{at_once} at once:", repr(error), file=sys.stderr)
             print(f"| {at_once} | {' | '.join(cells)} |", flush=True)
+    sys.exit(0 if complete else 1)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@
 # - A build with loadable kernels has a module for each of 14 kinds of processors. Only those that tools/model-program.sh takes are
 #   compiled; the others are empty.
 # - The graphs of image models are compiled as one unit, because each is smaller than the headers that it includes.
-# - Shared libraries run with the libstdc++ of GCC 11, as RHEL 9 has it. GCC 12 gives one function that `common` calls a newer version.
+# - Shared libraries run with the libstdc++ of GCC 11, as RHEL 9 has it. GCC 12 gives one function that `common` and the kernels of
+#   CUDA call a newer version.
+#
+# tools/cuda.sh includes this file as well.
 #
 # If a new version of llama.cpp needs a file that is left out, linking fails and names a symbol of it.
 if(NOT PROJECT_NAME STREQUAL "llama.cpp")
@@ -46,14 +49,14 @@ function(empty_unused_modules)
   endforeach()
 endfunction()
 
-function(define_condition_variable_wait)
+function(define_condition_variable_wait target)
   set(file "${CMAKE_BINARY_DIR}/condition_variable_wait.cpp")
   file(WRITE "${file}" "#include <condition_variable>
 void std::condition_variable::wait(std::unique_lock<std::mutex> & lock) {
     pthread_cond_wait(native_handle(), lock.mutex()->native_handle());
 }
 ")
-  target_sources(llama-common PRIVATE "${file}")
+  target_sources(${target} PRIVATE "${file}")
 endfunction()
 
 function(shorten_build)
@@ -62,9 +65,13 @@ function(shorten_build)
   endif()
   if(TARGET llama-common)
     leave_out_unused_sources()
-    if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-      define_condition_variable_wait()
-    endif()
+  endif()
+  if(BUILD_SHARED_LIBS AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    foreach(target IN ITEMS llama-common ggml-cuda)
+      if(TARGET ${target})
+        define_condition_variable_wait(${target})
+      endif()
+    endforeach()
   endif()
   if(TARGET mtmd)
     unite_image_models()

@@ -5,7 +5,7 @@
 #
 # TARGET_FOLDER is a folder of Cargo's, such as target/release, with a gage-model that was built with
 # `--features gage-llama/dynamic-backends`. DEST gets gage-model, lib*.so.* and kernels/NAME/, all stripped. It may be
-# TARGET_FOLDER itself. The kernels for GPUs that are in TARGET_FOLDER/kernels are copied too.
+# TARGET_FOLDER itself. The kernels for GPUs that are in TARGET_FOLDER/kernels are copied too. If a check fails, DEST stays as it was.
 set -euo pipefail
 
 usage() { echo "usage: tools/model-program.sh TARGET_FOLDER DEST [--without-gpu-kernels]" >&2; exit 2; }
@@ -31,13 +31,12 @@ case $(uname -m) in
   *) echo "error: there are no loadable kernels for $(uname -m)" >&2; exit 1 ;;
 esac
 
-# Strips a file into place. The file there may be a link of Cargo's to its own, which is not to change.
+# Strips a file into another. Cargo's own file is not to change.
 place() { # FILE DEST_FILE STRIP_OPTION...
   local file=$1 to=$2
   shift 2
-  strip "$@" -o "$to.new" "$file"
-  chmod 755 "$to.new"
-  mv -f "$to.new" "$to"
+  strip "$@" -o "$to" "$file"
+  chmod 755 "$to"
 }
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
@@ -48,32 +47,32 @@ check_version() { # FOLDER
   if [ -f "$1/llama-cpp-sys-2.version" ]; then found="version $(<"$1/llama-cpp-sys-2.version")"; fi
   [ "$found" = "version $version" ] || {
     echo "error: $1 is for $found of llama-cpp-sys-2, and gage-model has version $version" >&2
-    echo "  help: run \`make cuda\` again, or remove the folder" >&2
+    echo "  help: run \`make cuda\` and install its kernels too, or remove the folder; nothing was changed" >&2
     exit 1
   }
 }
 version=$(sed -n '/^name = "llama-cpp-sys-2"$/{n;s/^version = "\(.*\)"$/\1/p}' "$(dirname "$0")/../Cargo.lock")
 
-mkdir -p "$dest/kernels"
+# Everything is put into a folder of its own, and moved when all checks have passed.
+mkdir -p "$dest"
+stage=$(mktemp -d "$dest/.model-program.XXXXXX")
+trap 'rm -rf "$stage"' EXIT
+mkdir "$stage/kernels"
 for gpu in "${gpus[@]}"; do
   [ -d "$target/kernels/$gpu" ] || continue
   check_version "$target/kernels/$gpu"
-  if ! [ "$target/kernels/$gpu" -ef "$dest/kernels/$gpu" ]; then
-    rm -rf "$dest/kernels/$gpu"
-    cp -R "$target/kernels/$gpu" "$dest/kernels/"
-  fi
+  if ! [ "$target/kernels/$gpu" -ef "$dest/kernels/$gpu" ]; then cp -R "$target/kernels/$gpu" "$stage/kernels/"; fi
 done
 # Of an earlier installation.
-check_version "$dest/kernels/cuda"
-place "$target/gage-model" "$dest/gage-model" --strip-all
+[ -d "$stage/kernels/cuda" ] || check_version "$dest/kernels/cuda"
+place "$target/gage-model" "$stage/gage-model" --strip-all
 for pair in $kernels; do
-  rm -rf "$dest/kernels/${pair%=*}"
-  mkdir "$dest/kernels/${pair%=*}"
-  place "$backends/libggml-cpu-${pair#*=}.so" "$dest/kernels/${pair%=*}/libggml-cpu-${pair#*=}.so" --strip-unneeded
+  mkdir "$stage/kernels/${pair%=*}"
+  place "$backends/libggml-cpu-${pair#*=}.so" "$stage/kernels/${pair%=*}/libggml-cpu-${pair#*=}.so" --strip-unneeded
 done
 
 # Libraries are asked for by their SONAME, which the links in the target folder do not have.
-libraries=("$dest/gage-model" "$dest"/kernels/{sse42,baseline,avx512}/*.so)
+libraries=("$stage/gage-model" "$stage"/kernels/{sse42,baseline,avx512}/*.so)
 placed=" "
 while [ ${#libraries[@]} -gt 0 ]; do
   file=${libraries[0]}
@@ -87,17 +86,24 @@ while [ ${#libraries[@]} -gt 0 ]; do
       # Part of every system with glibc 2.34. A copy of libstdc++ would need the glibc of the machine that builds.
       *) continue ;;
     esac
-    [ -f "$library" ] || { echo "error: $name, which $file needs, is not in $out" >&2; exit 1; }
-    place "$(readlink -f "$library")" "$dest/$name" --strip-unneeded
+    [ -f "$library" ] || { echo "error: $name, which ${file##*/} needs, is not in $out" >&2; exit 1; }
+    place "$(readlink -f "$library")" "$stage/$name" --strip-unneeded
     placed="$placed$name "
-    libraries+=("$dest/$name")
+    libraries+=("$stage/$name")
   done
 done
 
 # The program finds its libraries in its own folder, and a kernel module finds OpenMP because the program has loaded it.
-missing=$(LD_LIBRARY_PATH="" ldd "$dest/gage-model" | sed -n 's/ => not found//p')
-[ -n "$missing" ] && { echo "error: $dest/gage-model does not find" $missing >&2; exit 1; }
+missing=$(LD_LIBRARY_PATH="" ldd "$stage/gage-model" | sed -n 's/ => not found//p')
+[ -n "$missing" ] && { echo "error: gage-model does not find" $missing >&2; exit 1; }
 for library in libllama libgomp; do
-  needed "$dest/gage-model" | grep "^$library\.so" >/dev/null ||
+  needed "$stage/gage-model" | grep "^$library\.so" >/dev/null ||
     { echo "error: $target/gage-model does not load $library: it was built without \`dynamic-backends\`" >&2; exit 1; }
 done
+
+mkdir -p "$dest/kernels"
+for folder in "$stage"/kernels/*; do
+  rm -rf "$dest/kernels/${folder##*/}"
+  mv "$folder" "$dest/kernels/"
+done
+mv -f "$stage"/lib*.so* "$stage/gage-model" "$dest/"

@@ -221,6 +221,7 @@ fn plan_shows_the_work_and_the_budget_of_shards() {
     }
     for part in [
         "servers: 4 shards share the rate limits of an HTTP server",
+        "warning: all models are on HTTP servers",
         "budget of each shard: max_cost 0.0025, max_time 86400 s",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

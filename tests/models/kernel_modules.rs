@@ -143,6 +143,7 @@ fn cuda_kernels_without_a_gpu_are_explained() {
         let run = run_one(&workspace, &libraries, &run_id, &[]).expect_code(0);
         assert_eq!(run.stderr.matches("no GPU is used").count(), 1, "{}", run.stderr);
         assert!(run.stderr.contains(expected), "{expected}: {}", run.stderr);
+        assert!(!run.stderr.contains("error: "), "{}", run.stderr);
         assert!(!kernel_variant(&workspace, &run_id).starts_with("cuda"));
         let (is_used, reason) = state(&workspace, &libraries, "cuda");
         assert!(!is_used && reason.starts_with(expected), "{reason}");
@@ -205,4 +206,36 @@ fn libraries_of_the_program(workspace: &Workspace) -> Vec<String> {
 
 fn install_module(workspace: &Workspace, kernels: &str, bytes: &[u8]) {
     workspace.write(&format!("lib/gage-host/kernels/{kernels}/libggml-cpu-{kernels}.so"), bytes);
+}
+
+/// An earlier installation has kernels of another llama.cpp, which would not fit the new program.
+#[test]
+fn refused_installation_changes_nothing() {
+    let workspace = Workspace::new();
+    let backends = workspace.path("llama-cpp-sys-2-0/out/backends");
+    for folder in [&backends, &workspace.path("target/release/kernels")] {
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    workspace.write("target/release/gage-model.d", format!("gage-model: {}\n", backends.display()));
+    for program in ["gage-host", "gage-model"] {
+        workspace.write(&format!("target/release/{program}"), "new");
+    }
+    let installed =
+        ["bin/gage-host", "lib/gage-host/gage-model", "lib/gage-host/kernels/cuda/libggml-cuda.so"]
+            .map(|file| workspace.write(&format!("installed/{file}"), "old"));
+    workspace.write("installed/lib/gage-host/kernels/cuda/llama-cpp-sys-2.version", "0.0.1\n");
+    for further in [&[][..], &["--without-gpu-kernels"]] {
+        let mut command = Command::new(repository().join("tools/install.sh"));
+        command.arg(workspace.path("installed")).args(further).stdin(Stdio::null());
+        command.env("CARGO_TARGET_DIR", workspace.path("target")).env_remove("DESTDIR");
+        let ended = command.output().expect("the script runs");
+        let message = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{message}");
+        assert!(message.contains("is for version 0.0.1 of llama-cpp-sys-2"), "{message}");
+        assert!(message.contains("or remove the folder; nothing was changed"), "{message}");
+        for file in &installed {
+            assert_eq!(std::fs::read_to_string(file).expect("a file"), "old", "{}", file.display());
+        }
+        assert_eq!(std::fs::read_dir(workspace.path("installed/bin")).expect("a folder").count(), 1);
+    }
 }

@@ -174,7 +174,7 @@ pub(crate) enum Command {
     /// Fetch, inspect and measure model files.
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Check this machine: the program that runs model files, and what it is kept from.
+    /// Check this machine: the program that runs model files, its kernels and GPUs, and what it is kept from.
     Doctor(DoctorArguments),
     /// List the environment variables that gage-host reads, with their meanings and values.
     Env(EnvArguments),

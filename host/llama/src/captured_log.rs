@@ -1,4 +1,4 @@
-//! Captures the lines that llama.cpp logs during a call. The lines also go to the regular log.
+//! Captures the lines that llama.cpp logs during a call. They also go to the regular log.
 
 use gage_model_protocol::LOG_TARGET;
 use parking_lot::Mutex;
@@ -16,28 +16,45 @@ pub fn captured<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
     captured_at(Level::WARN, work)
 }
 
-/// Calls a function. Also returns the lines of at least this level that llama.cpp logged on this thread during the
-/// call.
+/// Calls a function. Also returns the lines of at least this level that llama.cpp logged on this thread during the call.
 pub fn captured_at<T>(level: Level, work: impl FnOnce() -> T) -> (T, Vec<String>) {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let beside = dispatcher::get_default(Clone::clone);
-    let capture = Capture { level, lines: Arc::clone(&lines), beside };
+    captured_for(Capture::new(level, false), work)
+}
+
+/// Like [`captured_at`], but errors of llama.cpp do not go to the regular log. The caller reports them.
+pub fn captured_without_errors<T>(level: Level, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    captured_for(Capture::new(level, true), work)
+}
+
+fn captured_for<T>(capture: Capture, work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let lines = Arc::clone(&capture.lines);
     let done = with_default(tracing_subscriber::registry().with(capture), work);
     let lines = std::mem::take(&mut *lines.lock());
     (done, lines)
 }
 
-/// Subscriber that keeps lines and forwards every event.
+/// Subscriber that keeps lines of llama.cpp, and forwards events.
 struct Capture {
+    /// The least important level that is kept.
     level: Level,
     lines: Arc<Mutex<Vec<String>>>,
+    /// True if errors of llama.cpp are not forwarded.
+    withholds_errors: bool,
     beside: Dispatch,
+}
+
+impl Capture {
+    fn new(level: Level, withholds_errors: bool) -> Capture {
+        let beside = dispatcher::get_default(Clone::clone);
+        Capture { level, lines: Arc::default(), withholds_errors, beside }
+    }
 }
 
 impl<S: Subscriber> Layer<S> for Capture {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        if metadata.target() == LOG_TARGET && *metadata.level() <= self.level {
+        let is_of_llama = metadata.target() == LOG_TARGET;
+        if is_of_llama && *metadata.level() <= self.level {
             let fields = serde_json::to_value(event.field_map()).unwrap_or_default();
             let message = fields["message"].as_str().unwrap_or_default().trim();
             let mut lines = self.lines.lock();
@@ -45,7 +62,8 @@ impl<S: Subscriber> Layer<S> for Capture {
                 lines.push(message.to_owned());
             }
         }
-        if self.beside.enabled(metadata) {
+        let is_withheld = self.withholds_errors && is_of_llama && *metadata.level() == Level::ERROR;
+        if !is_withheld && self.beside.enabled(metadata) {
             self.beside.event(event);
         }
     }

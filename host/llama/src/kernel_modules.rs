@@ -4,7 +4,7 @@
 //! gage-host names are searched. Kernels for GPUs are used if they find a device. One build for the processor is used
 //! in any case: `baseline` beside those for GPUs, so that their variant says all about the kernels, or else the first.
 
-use crate::captured_log::captured_at;
+use crate::captured_log::captured_without_errors;
 use crate::gpus::gpus;
 use crate::module_error::reason_in;
 use gage_core::Digest;
@@ -175,8 +175,12 @@ impl KernelFolder {
             let folder = self.path.display();
             return Err(format!("{folder} holds {} modules instead of one", modules.len()));
         }
+        modules.iter().try_for_each(|module| check_whole(module)).inspect_err(|reason| {
+            tracing::warn!("the kernels `{}` are left out: {reason}; install gage-host again", self.build);
+        })?;
         let load_all = || modules.iter().filter(|module| load_module(module)).count();
-        let (loaded, log) = captured_at(Level::INFO, load_all);
+        // The reason is part of the greeting.
+        let (loaded, log) = captured_without_errors(Level::INFO, load_all);
         if loaded == 0 {
             return Err(reason_in(&log, MODULE_SUFFIX));
         }
@@ -196,6 +200,23 @@ impl KernelFolder {
         };
         self.modules()?.into_iter().map(digest).collect()
     }
+}
+
+/// Checks that a module is a library that was written to its end. Loading another one would end the process with a signal.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn check_whole(module: &Path) -> Result<(), String> {
+    let shown = module.display();
+    let file = File::open(module).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    // The table of sections is at the end.
+    object::read::elf::ElfFile64::<object::Endianness, _>::parse(&object::ReadCache::new(file))
+        .map(drop)
+        .map_err(|error| format!("{shown} is damaged: {error}"))
+}
+
+/// Checks nothing.
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn check_whole(_: &Path) -> Result<(), String> {
+    Ok(())
 }
 
 /// Loads a module into llama.cpp. Returns false if it is not loaded; llama.cpp then logs why.
@@ -272,6 +293,31 @@ mod tests {
             let module = format!("{MODULE_PREFIX}{processor}{MODULE_SUFFIX}");
             assert_eq!(kernels.modules.get(&module), Some(&Digest::of_bytes(processor.as_bytes())));
             assert_eq!(kernels.modules.len(), 1 + usize::from(!gpus.is_empty()));
+        }
+    }
+
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[test]
+    fn module_that_was_cut_off_is_not_loaded() {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = folders(root.path(), &["baseline"]).remove(0);
+        let module = folder.modules().expect("a folder").remove(0);
+        let library = std::fs::read(std::env::current_exe().expect("a path")).expect("this program");
+        for (bytes, expected) in [
+            (&library[..], None),
+            (&library[..library.len() / 2], Some("is damaged: Invalid ELF")),
+            (b"text", Some("is damaged: Invalid ELF")),
+        ] {
+            std::fs::write(&module, bytes).expect("written");
+            let found = check_whole(&module).err();
+            let is_expected = match (&found, expected) {
+                (Some(found), Some(expected)) => found.contains(expected),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{expected:?}: {found:?}");
+            if let Some(reason) = found {
+                assert_eq!(folder.load(), Err(reason));
+            }
         }
     }
 

@@ -24,6 +24,15 @@ class ProgramTest(unittest.TestCase):
         )
         self.places = [self.folder / "environment" / "bin", Path(user_scripts), self.folder / "on-path"]
 
+        self.packages = self.folder / "prefix" / "lib" / "python3" / "site-packages"
+
+    def record(self, program: str) -> None:
+        """Records an installed wheel with a program, at a path relative to the folder of its packages."""
+        facts = self.packages / "gage_host-0.1.0.dist-info"
+        facts.mkdir(parents=True, exist_ok=True)
+        (facts / "METADATA").write_text("Metadata-Version: 2.4\nName: gage-host\nVersion: 0.1.0\n")
+        (facts / "RECORD").write_text(f"{program},,\ngage_host-0.1.0.dist-info/RECORD,,\n")
+
     def install(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         program = folder / "gage-host"
@@ -33,7 +42,7 @@ class ProgramTest(unittest.TestCase):
     def run_module(self) -> "subprocess.CompletedProcess[str]":
         environment = {
             "PATH": str(self.folder / "on-path"),
-            "PYTHONPATH": str(SOURCES),
+            "PYTHONPATH": os.pathsep.join([str(SOURCES), str(self.packages)]),
             "PYTHONUSERBASE": str(self.folder / "user"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
@@ -49,6 +58,17 @@ class ProgramTest(unittest.TestCase):
                 ended = self.run_module()
                 self.assertEqual(ended.stdout, f"{place}/gage-host run a suite.yaml\n", ended.stderr)
                 self.assertEqual(ended.returncode, 3)
+
+    def test_recorded_program_comes_before_the_environment(self) -> None:
+        prefix, environment = self.folder / "prefix" / "bin", self.places[0]
+        self.install(prefix)
+        self.install(environment)
+        # `pip install --target` leaves records of files that it puts elsewhere.
+        for recorded, expected in [("../../../bin/gage-host", prefix), ("../../bin/gage-host", environment)]:
+            with self.subTest(recorded=recorded):
+                self.record(recorded)
+                ended = self.run_module()
+                self.assertEqual(ended.stdout, f"{expected}/gage-host run a suite.yaml\n", ended.stderr)
 
     def test_missing_program_is_an_error(self) -> None:
         ended = self.run_module()

@@ -86,7 +86,11 @@ pub async fn open(
         }
     };
 
-    let program = program.find(kernels, pinned)?;
+    let mut program = program.find(kernels, pinned)?;
+    // Without layers on a GPU, it is no loss that none is used.
+    if model.gpu_layers == Some(0) {
+        program = program.without_gpu_warnings();
+    }
     let limits = WatchdogLimits::new(options.hang_timeout, file_bytes);
     let (replicas, loaded, digests) = load(options.replicas, &model, program, limits).await?;
     warn_of_less(&model, &loaded);

@@ -111,7 +111,8 @@ impl ProcessEnd {
         self.described_as(&format!("the model file {file} cannot be loaded: {}{advice}", self.cause()))
     }
 
-    fn cause(&self) -> String {
+    /// Describes how the process ended, without its log.
+    pub(super) fn cause(&self) -> String {
         let cause = match self.status {
             Some(status) => match signal(status) {
                 Some((number, name)) => format!("was ended by the signal {number} ({name})"),
@@ -143,7 +144,7 @@ fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
     let name = match number {
         4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
         6 => "SIGABRT: an assertion of llama.cpp failed",
-        7 => "SIGBUS: the model file may have changed",
+        7 => "SIGBUS: a file that it reads may have been cut off",
         8 => "SIGFPE",
         9 => "SIGKILL: memory may have run out",
         11 => "SIGSEGV",

@@ -6,7 +6,7 @@ use super::kernel_selection::{
     InstalledKernels, KernelRequest, KernelSelection, LACKING, missing_instructions,
 };
 use super::model_environment::model_environment;
-use super::model_process::{MAX_EXIT_TIME, ModelProcess};
+use super::model_process::{MAX_EXIT_TIME, ModelProcess, ProcessEnd};
 use gage_config::Kernels;
 use gage_core::{ResourceShortage, installation_folders, spawn_thread};
 use gage_model_protocol::{
@@ -38,6 +38,10 @@ const PROBLEM_REMEDIES: [(&str, &str); 2] = [
     ),
     ("cannot open shared object file", "install the library that is missing"),
 ];
+
+/// Remedy for a program that ends while it loads kernels.
+const DAMAGE_REMEDY: &str = "a file of the installation may be damaged: install gage-host again, or choose other kernels with \
+                             `kernels` of the backend";
 
 /// Remedy for a program that does not answer.
 const SILENCE_REMEDY: &str = "the driver of a GPU may hang: check whether `nvidia-smi` ends, or use the processor with \
@@ -281,8 +285,19 @@ impl FoundProgram {
         let (mut process, read) = self.first_message(process)?;
         match self.checked(read)? {
             Some(greeting) => Ok((process, greeting)),
-            None => Err(process.end().described()),
+            None => Err(self.described_unready(&process.end())),
         }
+    }
+
+    /// Describes the end of a process that sent no greeting. Until then it only loads its libraries and its kernels.
+    pub(super) fn described_unready(&self, end: &ProcessEnd) -> String {
+        let names = self.kernels.folders.iter().filter_map(|folder| folder.file_name());
+        let names: Vec<String> = names.map(|name| format!("`{}`", name.display())).collect();
+        let (loading, remedy) = match names.is_empty() {
+            true => (String::new(), REMEDY),
+            false => (format!(" while it loaded the kernels {}", names.join(", ")), DAMAGE_REMEDY),
+        };
+        end.described_as(&format!("{}: {}{loading}; {remedy}", self.file.display(), end.cause()))
     }
 
     /// Reads the first message of a process. One that does not send it in time is killed.

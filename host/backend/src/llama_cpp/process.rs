@@ -24,6 +24,8 @@ enum ProcessExit {
     Dropped,
     /// The process cannot load the model, or is not the right program.
     Refused(String),
+    /// The process ended before it was ready.
+    Unready,
     /// The process crashed, or was killed because it hung, possibly after answering requests.
     Crashed { has_answered: bool },
 }
@@ -71,9 +73,13 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
         // From here on the process is not killed again: its exit status is about to be collected.
         let hang = link.upgrade().and_then(|client| client.state().on_process_end());
         let end = process.end();
-        let (how, while_loading) = match hang {
-            None => (end.described(), end.described_while_loading(&options.model_path)),
-            Some(hang) => {
+        let (how, while_loading) = match (hang, &exit) {
+            (None, ProcessExit::Unready) => {
+                let how = program.described_unready(&end);
+                (how.clone(), how)
+            }
+            (None, _) => (end.described(), end.described_while_loading(&options.model_path)),
+            (Some(hang), _) => {
                 let how = end.described_as(&hang.to_string());
                 (how.clone(), format!("{how}, while it loaded the model"))
             }
@@ -82,6 +88,7 @@ fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &FoundPr
         let has_answered = match exit {
             ProcessExit::Dropped => return,
             ProcessExit::Refused(message) => return strong.state().fail_all(model_lost(message)),
+            ProcessExit::Unready => false,
             ProcessExit::Crashed { has_answered } => has_answered,
         };
         crashes_in_a_row = if has_answered { 1 } else { crashes_in_a_row + 1 };
@@ -161,7 +168,8 @@ fn listen(
 ) -> ProcessExit {
     match program.greet(stdout) {
         Ok(Some(greeting)) if is_first => program.warn_without_gpu(&greeting),
-        Ok(_) => {}
+        Ok(Some(_)) => {}
+        Ok(None) => return ProcessExit::Unready,
         Err(message) => return ProcessExit::Refused(message),
     }
     let mut has_answered = false;

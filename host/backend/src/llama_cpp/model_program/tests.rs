@@ -106,6 +106,24 @@ fn other_programs_and_other_builds_are_refused() {
     assert!(error.contains("does not belong to this gage-host: it is version 99.0.0"), "{error}");
 }
 
+/// A damaged kernel module or a missing library, for example.
+#[cfg(unix)]
+#[test]
+fn program_that_ends_before_its_greeting_is_not_the_model() {
+    let script = Script::new("echo 'libllama.so.0 is missing' >&2\nkill -BUS $$");
+    let found = script.find(Kernels::Auto);
+    let error = found.start_greeted(None).err().expect("it ends").recorded("model_files");
+    for part in ["was ended by the signal 7 (SIGBUS", PROGRAM_VARIABLE, "libllama.so.0 is missing"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let mut loading = found.clone();
+    loading.kernels.folders = ["/opt/kernels/avx512", "/opt/kernels/baseline"].map(PathBuf::from).to_vec();
+    let error = loading.start_greeted(None).err().expect("it ends").recorded("model_files");
+    for part in ["while it loaded the kernels `avx512`, `baseline`", "install gage-host again"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn kernels_of_the_program_must_be_those_of_the_request() {

@@ -41,7 +41,7 @@ pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitC
     let offload = needs.zip(report).and_then(|(_, report)| LayersOnGpus::of(&arguments.file, report));
     if arguments.json {
         let mut json = to_json(&gguf, &digest, context_length, needs);
-        json["kernels"] = report.map(kernels_of).into();
+        json["kernels"] = report.map(|report| report.greeting.build.variant.to_string()).into();
         if let Some(LayersOnGpus { fitting, all }) = offload {
             json["gpu_layers"] = json!({"fitting": fitting, "all": all});
         }
@@ -64,9 +64,12 @@ fn is_model(gguf: &Gguf) -> bool {
     !matches!(gguf.purpose(), Purpose::Adapter | Purpose::Projector)
 }
 
-/// Returns the kernels that would run a model.
+/// Returns the kernels that would run a model, and why those for GPUs would not.
 fn kernels_of(report: &ModelProgramReport) -> String {
-    report.greeting.build.variant.to_string()
+    let for_gpus = report.kernels.iter().filter(|(build, _)| build.is_for_gpus());
+    let unused =
+        for_gpus.filter_map(|(build, reason)| Some(format!("; `{build}` is not used: {}", reason.as_ref()?)));
+    format!("{}{}", report.greeting.build.variant, unused.collect::<String>())
 }
 
 /// Layers of a model that fit into the free memory of the GPUs of this machine, with the defaults of a run.

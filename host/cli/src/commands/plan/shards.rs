@@ -1,6 +1,7 @@
 //! The part of a plan that `gage-host plan --shards` adds: the work of the shards, and the budget of each.
 
 use super::cells::{aligned, cost, count, duration, spread, whole};
+use crate::commands::shard_warnings::shard_warnings;
 use crate::terminal::{self, Style};
 use gage_config::{BackendKind, BudgetSpec, PipelineConfig};
 use gage_core::ROWS_PER_BATCH;
@@ -66,10 +67,10 @@ impl ShardPlan<'_> {
         notes
     }
 
-    /// Returns a warning if some shards have nothing to do.
-    pub(super) fn warning(&self) -> Option<String> {
+    /// Returns warnings: about shards with nothing to do, and about the suite.
+    pub(super) fn warnings(&self) -> Vec<String> {
         let ShardedEstimate { count, batches, empty, .. } = self.shards;
-        (empty > 0 && batches > 0).then(|| {
+        let empty = (empty > 0 && batches > 0).then(|| {
             let shards = terminal::count_of(batches, "shard");
             let batches = match batches {
                 1 => format!("one batch of {ROWS_PER_BATCH} records"),
@@ -79,13 +80,16 @@ impl ShardPlan<'_> {
                 "{empty} of {count} shards would be empty: the tasks have {batches}, which are scored together; use fewer, at \
                  most {shards}"
             )
-        })
+        });
+        let of_suite = if count > 1 { shard_warnings(self.config, false) } else { Vec::new() };
+        empty.into_iter().chain(of_suite).collect()
     }
 
     /// Returns the figures and the budget of a shard as JSON.
     pub(super) fn json(&self) -> Value {
         let mut json = json!(self.shards);
         let BudgetSpec { max_cost, max_tokens_total, max_time, max_failures, cost_span: _ } = self.budget();
+        json["warnings"] = json!(self.warnings());
         json["budget"] = json!({
             "max_cost": max_cost,
             "max_tokens_total": max_tokens_total,

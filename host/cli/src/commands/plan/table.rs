@@ -85,7 +85,7 @@ pub(super) fn render(arguments: &PlanArguments, parts: &PlanParts<'_>) -> String
     for note in notes(arguments, plan, estimate).into_iter().chain(of_shards) {
         lines.extend(wrap_words(&note, width, GAP).lines().map(|line| style.dim(line)));
     }
-    let warnings = exceeded.iter().cloned().chain(shards.and_then(ShardPlan::warning));
+    let warnings = exceeded.iter().cloned().chain(shards.map(ShardPlan::warnings).unwrap_or_default());
     lines.extend(warnings.map(|line| wrap_words(&format!("warning: {line}"), width, GAP)));
     lines.join("\n")
 }
