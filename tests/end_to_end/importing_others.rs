@@ -72,6 +72,74 @@ fn lm_eval_import_names_missing_files_and_work() {
     assert_eq!(work["notes"][0]["key"], "doc_to_text", "{work:#}");
 }
 
+/// An example, to which further keys are added.
+const EXAMPLE: &str =
+    "num_fewshot: 1\nfewshot_config: {sampler: first_n, samples: [{question: S, answer: \"1\"}]";
+
+/// Keys of a task, with the prompts that lm-eval 0.4.13 makes of two rows. The keys of the third text follow [`EXAMPLE`].
+const PROMPTS: &[(&str, [&str; 2], Option<&str>)] = &[
+    ("doc_to_text: \"Q: {{question}}\\nA:\\n\"\n", ["Q: Q1?\nA:\n", "Q: Q2? \nA:\n"], None),
+    ("doc_to_text: \"{{question}}\\n\\n\"\n", ["Q1?\n\n", "Q2? \n\n"], None),
+    ("doc_to_text: question\ngen_prefix: \"So:\\n\"\n", ["Q1? So:\n", "Q2? So:\n"], None),
+    (
+        "doc_to_text: '{{question}}'\ntarget_delimiter: \"\\n\"\ngen_prefix: The answer is\n",
+        ["S\nThe answer is 1\n\nQ1?\nThe answer is", "S\nThe answer is 1\n\nQ2? The answer is"],
+        Some(""),
+    ),
+    (
+        "gen_prefix: ' So'\n",
+        ["Q: S\nA: Thus\n1{{Q: Q1?\nA: So", "Q: S\nA: Thus\n1{{Q: Q2? \nA: So"],
+        Some(", gen_prefix: \"Thus\\n\", fewshot_delimiter: '{{'"),
+    ),
+    (
+        "description: \"D\\n\"\ndoc_to_text: '{{- question -}}'\ndoc_to_target: \"{{answer}}\\n\"\n\
+         target_delimiter: \"\\n\"\n",
+        ["D\nS\n1\n\n\nQ1?", "D\nS\n1\n\n\nQ2? "],
+        Some(""),
+    ),
+    ("doc_to_target: ['7', '{{x}}']\n", ["Q: S\nA: 7\n\nQ: Q1?\nA:", "Q: S\nA: 7\n\nQ: Q2? \nA:"], Some("")),
+];
+
+#[test]
+fn prompts_are_those_of_lm_eval() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "rows.jsonl",
+        "{\"question\": \"Q1?\", \"answer\": \"7\"}\n{\"question\": \"Q2? \", \"answer\": \"8\"}\n",
+    );
+    workspace.write("base.yaml", BASE);
+    for (keys, expected, example) in PROMPTS {
+        let example = example.map(|further| format!("{EXAMPLE}{further}}}\n")).unwrap_or_default();
+        workspace.write("task.yaml", format!("include: base.yaml\ntask: t\n{keys}{example}"));
+        workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+        let shown =
+            workspace.run(&["data", "preview", "new.yaml", "--rendered", "--json"]).expect_code(0).stdout;
+        let prompt = |line: &str| {
+            let row: Value = serde_json::from_str(line).expect("JSON");
+            row["requests"][0]["messages"][0]["content"][0]["text"].clone()
+        };
+        let prompts: Vec<Value> = shown.lines().map(prompt).collect();
+        assert_eq!(prompts, *expected, "{keys}\n{}", workspace.read("new.yaml"));
+    }
+}
+
+#[test]
+fn every_target_of_a_list_counts_after_import() {
+    let workspace = Workspace::new();
+    workspace
+        .write("rows.jsonl", "{\"id\": \"1\", \"question\": \"Q\"}\n{\"id\": \"2\", \"question\": \"Q\"}\n");
+    let base = BASE.replace("doc_to_target: answer", "doc_to_target: [Lima, Quito]");
+    workspace.write("task.yaml", format!("{base}task: t\n"));
+    workspace.write(
+        "answers.jsonl",
+        "{\"id\": \"1\", \"answer\": \"Quito\"}\n{\"id\": \"2\", \"answer\": \"Lim\"}\n",
+    );
+    workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml"]).expect_code(0);
+    let run = ["run", "new.yaml", "--answers", "answers.jsonl", "--run-id", "r", "--json"];
+    let report = workspace.run(&run).expect_code(0).stdout_json();
+    assert_eq!(figures(&report), [("exact_match".to_owned(), json!(0.5))], "{report:#}");
+}
+
 /// A task with filters, and the figures of its run: the first of two answers is right.
 struct FilterCase {
     filters: &'static str,
@@ -141,9 +209,16 @@ const FILTER_CASES: &[FilterCase] = &[
         filters: "{filter: [{function: lowercase}, {function: regex, regex_pattern: 'answer is (\\w+)'}]}",
         target: "lima",
         answer: "The ANSWER is LIMA.",
+        code: 2,
         ..PLAIN
     },
     FilterCase { filters: "{filter: [{function: remove_whitespace}]}", answer: " Lima ", ..PLAIN },
+    // A pattern of the whole answer, without the white space around it.
+    FilterCase {
+        filters: "{filter: [{function: remove_whitespace}, {function: regex, regex_pattern: '^(\\w+)$'}]}",
+        answer: "\n  Lima \n",
+        ..PLAIN
+    },
     // Flags without a filter.
     FilterCase {
         metrics: "{metric: exact_match, ignore_case: true, ignore_punctuation: true, ignore_numbers: true, \

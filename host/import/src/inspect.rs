@@ -3,6 +3,8 @@
 mod archive;
 mod content;
 mod error;
+mod figures;
+mod ids;
 mod sample;
 mod scorers;
 mod suite;
@@ -151,6 +153,11 @@ fn with_finite_numbers(bytes: &[u8]) -> Option<Vec<u8>> {
         rest = after;
     }
     is_replaced.then_some(finite)
+}
+
+/// Returns a name as one part of a field path.
+fn part_of(name: &str) -> String {
+    name.chars().map(|one| if one.is_alphanumeric() || "_-".contains(one) { one } else { '-' }).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod rows;
 mod sampling;
 mod suite;
 mod task;
+mod template_parts;
 
 use crate::convert::Import;
 use crate::note::Notes;

@@ -1,5 +1,6 @@
 //! Converts configurations of promptfoo. Tests become rows of a file, and their assertions become metrics.
 
+mod cells;
 mod checks;
 mod negated;
 mod prompts;
@@ -16,6 +17,8 @@ use crate::yaml;
 use gage_config::{Problems, parse_document};
 use std::collections::BTreeSet;
 
+/// Beginning of a value that names a file.
+const FILE: &str = "file://";
 /// Keys of a configuration that are converted.
 const KNOWN_KEYS: &[&str] = &[
     "description",

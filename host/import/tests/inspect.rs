@@ -81,6 +81,10 @@ fn values_of_scorers_become_numbers() {
         (json!("N"), json!({"s": 0.0})),
         (json!(true), json!({"s": 1.0})),
         (json!("0.25"), json!({"s": 0.25})),
+        (json!("yes"), json!({"s": 1.0})),
+        (json!("True"), json!({"s": 1.0})),
+        (json!("No"), json!({"s": 0.0})),
+        (json!("false"), json!({"s": 0.0})),
         (json!({"a": 1, "b.c": "I"}), json!({"s-a": 1.0, "s-b-c": 0.0})),
         (json!("good"), json!({})),
     ] {
@@ -108,9 +112,80 @@ fn samples_with_errors_have_no_answer() {
     let message = "1 of 2 samples ended with an error in Inspect; they have no answer and no score";
     let note = import.notes.iter().find(|note| note.message == message).expect("a note");
     assert_eq!(note.severity, NoteSeverity::Dropped);
-    let error = import_inspect("l.json", log_of(&[failed.clone(), failed])).expect_err("no answer");
+    let other = json!({"id": "z", "input": "q", "target": "", "error": {"message": "gone"}});
+    let error = import_inspect("l.json", log_of(&[failed, other])).expect_err("no answer");
     let message = "all 2 samples ended with an error in Inspect; there is nothing to compare";
     assert!(error.recorded("suites").starts_with(message), "{error}");
+}
+
+/// Returns a sample with a score in an epoch. `null` is a failed one.
+fn epoch_of(id: u64, epoch: u64, score: Value) -> Value {
+    let mut sample =
+        json!({"id": id, "epoch": epoch, "input": "q", "target": "a", "output": {"completion": "a"}});
+    match score {
+        Value::Null => sample["error"] = json!({"message": "gone"}),
+        score => sample["scores"] = json!({"choice": {"value": score}}),
+    }
+    sample
+}
+
+#[test]
+fn figures_that_differ_from_those_of_the_log_are_noted() {
+    let even = [epoch_of(1, 1, json!("C")), epoch_of(1, 2, json!("I"))];
+    let uneven = [even.as_slice(), &[epoch_of(2, 1, json!("C")), epoch_of(2, 2, Value::Null)]].concat();
+    let by_max = "Inspect reduces the epochs of a sample by `max`; here a figure is the mean of all epochs";
+    let weighted = "`choice`: samples have different numbers of scored epochs; in Inspect each sample counts once \
+                    (0.7500), here each epoch (0.6667)";
+    for (samples, reducers, accuracy, expected) in [
+        (&even[..], json!(["mean"]), 0.5, &[][..]),
+        (&even[..1], json!(["max"]), 1.0, &[]),
+        (
+            &even[..],
+            json!(["max"]),
+            1.0,
+            &[by_max, "`choice`: accuracy is 1.0000 in the log; the mean of its scores is 0.5000"],
+        ),
+        (&even[..], json!(["max"]), 0.5, &[by_max]),
+        (
+            &even[..],
+            json!(null),
+            0.25,
+            &["`choice`: accuracy is 0.2500 in the log; the mean of its scores is 0.5000"],
+        ),
+        (&uneven[..], json!(["mean"]), 0.75, &[weighted]),
+    ] {
+        let eval =
+            json!({"task": "t", "config": {"epochs_reducer": reducers}, "scorers": [{"name": "choice"}]});
+        let score = json!({
+            "name": "choice", "scorer": "choice", "reducer": reducers[0],
+            "metrics": {"accuracy": {"value": accuracy}, "stderr": {"value": 0.1}},
+        });
+        let log = json!({
+            "version": 2, "status": "success", "eval": eval, "samples": samples, "results": {"scores": [score]},
+        });
+        let import = import_inspect("l.json", Cursor::new(log.to_string().into_bytes())).expect("a log");
+        let keys = ["eval.config.epochs_reducer", "samples.scores.choice", "results.scores.choice"];
+        let notes = import.notes.iter().filter(|note| keys.contains(&note.key.as_str()));
+        let notes: Vec<&str> = notes.map(|note| note.message.as_str()).collect();
+        assert_eq!(notes, expected, "{log}");
+        let is_named = import.suite.contains("# Figures of the log: choice by `max`: accuracy");
+        assert_eq!(is_named, reducers == json!(["max"]), "{}", import.suite);
+    }
+}
+
+#[test]
+fn ids_of_samples_are_made_distinct() {
+    let sample =
+        |id: Value| json!({"id": id, "input": "q", "target": "a", "scores": {"choice": {"value": "C"}}});
+    let import = import_inspect("l.json", log_of(&[sample(json!(1)), sample(json!("1"))])).expect("a log");
+    let rows: Vec<Value> = lines_of(&import, ROWS).iter().map(|row| row["id"].clone()).collect();
+    let answers: Vec<Value> = lines_of(&import, ANSWERS).iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!((rows, answers), (vec![json!("1"), json!("1-2")], vec![json!("1"), json!("1-2")]));
+    let note = import.notes.iter().find(|note| note.key == "samples.id").expect("a note");
+    assert!(note.message.starts_with("ids of samples that are equal as texts"), "{}", note.message);
+    let error = import_inspect("l.json", log_of(&[sample(json!(1)), sample(json!(1))])).expect_err("twice");
+    let message = "the log has the sample `1` twice in epoch 1; a sample may occur once in an epoch";
+    assert_eq!(error.recorded("suites"), message);
 }
 
 #[test]

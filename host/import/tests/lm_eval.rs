@@ -88,8 +88,13 @@ fn prompts_and_delimiters_are_those_of_the_task() {
     const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\ndoc_to_target: answer\n";
     for (keys, expected) in [
         ("doc_to_text: question\n", "prompt: \"{{ question }}\""),
-        ("doc_to_text: 'Q: {{q}}'\ngen_prefix: 'So:'\n", "prompt: \"Q: {{q}} So:\""),
-        ("doc_to_text: '{{q}}'\ntarget_delimiter: '_'\ngen_prefix: 'So'\n", "prompt: \"{{q}}_So\""),
+        ("doc_to_text: 'Q: {{q}}?'\ngen_prefix: 'So:'\n", "prompt: \"Q: {{q}}? So:\""),
+        (
+            "doc_to_text: '{{q}}'\ntarget_delimiter: '_'\ngen_prefix: 'So'\n",
+            "prompt: \"{% set question_text %}{{q}}{% endset %}{{ question_text }}\
+             {% if question_text[-1:]|trim %}_{% endif %}So\"",
+        ),
+        ("doc_to_text: \"{{q}}\\nA:\\n\"\n", "prompt: |-\n  {{q}}\n  A:{{ '\\n' }}\n"),
         (
             "doc_to_text: '{{q}}'\nnum_fewshot: 1\nfewshot_delimiter: '|'\nfewshot_config: {samples: [{q: a, answer: b}]}\n",
             "template: \"{% for example in params.examples %}{{example.q}} {{ example.answer }}|{% endfor %}{{q}}\"",
@@ -140,6 +145,21 @@ fn targets_and_options_are_read_as_in_the_task() {
             "choices: \"list|map(attribute='text')|list\"",
         ),
         ("generate_until\ndoc_to_target: 'is {{a}}.'\n", "target: \"\\\"is \\\" ~ a ~ \\\".\\\"\""),
+        ("generate_until\ndoc_to_target: \" {{a}}\\n\"\n", r#"target: "\" \" ~ a ~ \"\\n\"""#),
+        ("generate_until\ndoc_to_target: [a, 7]\n", r#"target: "[\"a\",\"7\"]""#),
+        (
+            "generate_until\ndoc_to_target: [a]\n",
+            "any_reference: true\n      label_field: sample.references\n",
+        ),
+        (
+            "multiple_choice\ndoc_to_choice: '{{list}}'\ndoc_to_target: [0, 1]\n",
+            "# TODO: no built-in preprocessor makes these rows: `doc_to_target: a list` is not",
+        ),
+        (
+            "loglikelihood\ndoc_to_target: [a]\n",
+            "# TODO: no built-in preprocessor makes these rows: `doc_to_target: a list` is not",
+        ),
+        ("loglikelihood\ndoc_to_target: ' {{a}}'\n", r#"choices: "[\" \" ~ a]""#),
         ("generate_until\ndoc_to_target: 0\n", "target: \"\\\"0\\\"\""),
         ("generate_until\ndoc_to_target: '{% if a %}{{a}}{% endif %}'\n", "# TODO: no built-in preprocessor"),
         ("generate_until\ndoc_to_target: Answer Key\n", "# TODO: no built-in preprocessor"),
@@ -207,6 +227,38 @@ fn examples_of_a_split_come_from_its_files() {
 }
 
 #[test]
+fn examples_that_differ_from_lm_eval_need_work() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\nnum_fewshot: 1\n\
+                        output_type: generate_until\ndoc_to_text: '{{q}}'\ndoc_to_target: a\n";
+    const ROWS: &str = "samples: [{q: 1, a: 2}, {q: 3, a: 4}]";
+    for (keys, expected, work) in [
+        (format!("fewshot_config: {{sampler: first_n, {ROWS}}}"), "in params.examples", &[][..]),
+        (
+            format!("fewshot_config: {{{ROWS}}}"),
+            "# TODO: lm-eval draws 1 of the 2 examples at random for each row; here they are the first ones",
+            &["fewshot_config.samples"],
+        ),
+        (
+            "fewshot_config: {samples: !function utils.shots}".to_owned(),
+            "# TODO: the examples are made by `utils.shots` of Python; they are left out",
+            &["fewshot_config.samples"],
+        ),
+        (
+            format!("fewshot_config: {{sampler: first_n, doc_to_text: !function utils.shot, {ROWS}}}"),
+            "# TODO: `doc_to_text` of the examples is `utils.shot` of Python",
+            &["fewshot_config.doc_to_text"],
+        ),
+        (format!("fewshot_split: train\nfewshot_config: {{{ROWS}}}"), "in few_shot", &[]),
+        ("fewshot_config: {split: dev}".to_owned(), "split: dev", &[]),
+    ] {
+        let import = import_text(&format!("{HEAD}{keys}\n"));
+        assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
+        assert_work(&keys, &import, work);
+        assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
+    }
+}
+
+#[test]
 fn files_of_the_hub_are_read_from_it() {
     const HEAD: &str = "task: t\ndataset_path: json\ntest_split: test\noutput_type: generate_until\n\
                         doc_to_text: question\ndoc_to_target: answer\n";
@@ -251,7 +303,27 @@ fn filters_become_extractors_or_patterns_of_metrics() {
     for (filters, metrics, expected, extracts, work) in [
         (PATTERN.to_owned(), "exact_match", "pattern: \"(.)(.)\"\n", false, &[][..]),
         (PATTERN.to_owned(), "f1", "# TODO: lm-eval takes the first group", true, &["filter_list[0]"]),
-        (format!("{{function: lowercase}}, {PATTERN}"), "exact_match", "pattern: \"(?i)(.)(.)\"", false, &[]),
+        (
+            format!("{{function: lowercase}}, {PATTERN}"),
+            "exact_match, ignore_case: true",
+            "pattern: \"(?i)(.)(.)\"",
+            false,
+            &[],
+        ),
+        (
+            "{function: uppercase}".to_owned(),
+            "exact_match",
+            "# TODO: `lowercase` and `uppercase` change the answer, and lm-eval compares it with the target",
+            false,
+            &["filter_list[0]"],
+        ),
+        (
+            format!("{{function: remove_whitespace}}, {PATTERN}"),
+            "exact_match",
+            "# TODO: `remove_whitespace` comes before the pattern; here the pattern also sees",
+            false,
+            &["filter_list[0]"],
+        ),
         (LETTER.to_owned(), "exact_match", "ignore_punctuation: true", true, &[]),
         (
             format!("{{function: regex, regex_pattern: (.)}}, {LETTER}"),

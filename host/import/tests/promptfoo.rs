@@ -62,11 +62,11 @@ fn converted_configurations_are_valid_suites() {
 fn assertions_become_metrics() {
     for (assertion, expected) in [
         ("{type: contains, value: x}", "- metric_id: contains\n    params:\n      case_sensitive: true"),
-        ("{type: not-contains, value: 'a.b'}", r#"pattern: "(?s)\\A(?!.*(?:a\\.b))""#),
-        ("{type: not-contains-any, value: [a, b]}", r#"pattern: "(?s)\\A(?!.*(?:a|b))""#),
+        ("{type: not-contains, value: 'a.b'}", r#"pattern: "\\A(?!(?s:.*)(?:a\\.b))""#),
+        ("{type: not-contains-any, value: [a, b]}", r#"pattern: "\\A(?!(?s:.*)(?:a|b))""#),
         ("{type: icontains-all, value: [a, b]}", "ignore_case: true"),
         ("{type: not-starts-with, value: a}", r#"pattern: "\\A(?!a)""#),
-        ("{type: not-regex, value: 'a|b'}", r#"pattern: "(?s)\\A(?!.*(?:a|b))""#),
+        ("{type: not-regex, value: 'a|b'}", r#"pattern: "\\A(?!(?s:.*)(?:a|b))""#),
         (
             "{type: rouge-n, value: a, threshold: 0.7}",
             "implementation: reference_rouge\n    params:\n      threshold: 0.7",
@@ -77,12 +77,128 @@ fn assertions_become_metrics() {
             "# the figure is the latency in ms; the limit of 10 ms has no counterpart",
         ),
         ("{type: factuality, value: a}", "implementation: judge_score"),
+        (
+            "{type: llm-rubric, value: a, threshold: 0.8}",
+            "# the threshold 0.8 of `llm-rubric` is left out: PASS is 1, FAIL is 0",
+        ),
         ("{type: python, value: a}", "# TODO: `python` runs code: a"),
         ("{type: levenshtein, value: a}", "# TODO: the assertion `levenshtein` has no counterpart"),
     ] {
         let text = format!("prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: a}}, assert: [{assertion}]}}]\n");
         let suite = import_text("a.yaml", &text).suite;
         assert!(suite.contains(expected), "{assertion}\n{expected}\n{suite}");
+    }
+}
+
+#[test]
+fn values_of_assertions_are_read_from_files() {
+    for (assertion, key, expected) in [
+        ("{type: equals, value: 'file://files/answer.txt'}", "equals", "an answer"),
+        ("{type: contains-any, value: ['file://files/answer.txt']}", "contains-any", "an answer"),
+        ("{type: llm-rubric, value: 'file://files/answer.txt'}", "criteria", "an answer"),
+    ] {
+        let text = format!("prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: a}}, assert: [{assertion}]}}]\n");
+        let import = import_text("a.yaml", &text);
+        let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
+        let found = &row["expected"][key];
+        let found = found.as_str().or_else(|| found[0].as_str());
+        assert_eq!(found, Some(expected), "{assertion}");
+        assert_work(assertion, &import, &[]);
+    }
+}
+
+#[test]
+fn parts_of_assertions_without_a_counterpart_are_noted() {
+    for (assertion, key, expected) in [
+        (
+            "{type: contains, value: '{{ q | upper }}'}",
+            "assert.contains",
+            "# TODO: `contains` has `{{ q | upper }}`, which is not a variable of the test",
+        ),
+        (
+            "{type: equals, value: 'file://gone.txt'}",
+            "assert.equals",
+            "# TODO: cannot read `gone.txt`, which an assertion expects: ",
+        ),
+        (
+            "{type: equals, value: 'file://make.py'}",
+            "assert.equals",
+            "# TODO: cannot read `make.py`, which an assertion expects: it is code, or not a text",
+        ),
+        (
+            "{type: llm-rubric, value: a, provider: 'openai:gpt-4o'}",
+            "assert.provider",
+            "# TODO: `provider` of an assertion is left out: one model serves all assertions",
+        ),
+        (
+            "{type: llm-rubric, value: a, rubricPrompt: b}",
+            "assert.rubricPrompt",
+            "# TODO: `rubricPrompt` of an assertion is left out: the judge has the prompt `judge`",
+        ),
+    ] {
+        let text = format!("prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: a}}, assert: [{assertion}]}}]\n");
+        let import = import_text("a.yaml", &text);
+        assert!(import.suite.contains(expected), "{assertion}\n{expected}\n{}", import.suite);
+        assert_work(assertion, &import, &[key]);
+    }
+}
+
+#[test]
+fn parts_of_tests_without_a_counterpart_are_noted() {
+    for (test, key, expected) in [
+        (
+            "{vars: {q: a}, options: {provider: 'openai:gpt-4o'}}",
+            "tests.options.provider",
+            "# TODO: `options.provider` of a test is left out: one judge checks all tests",
+        ),
+        (
+            "{vars: {q: a}, providerOutput: b}",
+            "tests.providerOutput",
+            "# TODO: `providerOutput` of a test is an answer, and is left out",
+        ),
+        ("{vars: 'file://gone.yaml'}", "tests.vars", "# TODO: cannot read the variables `gone.yaml`: "),
+        (
+            "{vars: 'file://files/answer.txt'}",
+            "tests.vars",
+            "# TODO: cannot read the variables `files/answer.txt`: it is not a mapping",
+        ),
+        (
+            "file://files/settings.csv",
+            "tests",
+            "# TODO: the column `__config:__expected:threshold` of `files/settings.csv` sets up assertions, and is",
+        ),
+    ] {
+        let import = import_text("a.yaml", &format!("prompts: ['{{{{q}}}}']\ntests: [{test}]\n"));
+        assert!(import.suite.contains(expected), "{test}\n{expected}\n{}", import.suite);
+        assert_work(test, &import, &[key]);
+    }
+}
+
+#[test]
+fn variables_of_a_test_may_be_files() {
+    for vars in ["'file://files/vars.yaml'", "['file://files/vars.yaml']"] {
+        let text = format!("prompts: ['{{{{q}}}}']\ntests: [{{vars: {vars}}}]\n");
+        let import = import_text("a.yaml", &text);
+        let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
+        assert_eq!(row["q"], "from a file", "{vars}");
+        assert_work(vars, &import, &[]);
+    }
+}
+
+#[test]
+fn tables_and_lines_become_prompts() {
+    for (file, expected, work) in [
+        ("prompts.csv", &["prompt_id: short", "\"Say {{q}}\"", "prompt_id: prompt-2"][..], &[][..]),
+        ("lines.csv", &["\"Say {{q}}\"", "\"Write {{q}}\""], &[]),
+        ("prompts.jsonl", &["content: \"Say {{q}}\"", "content: \"Write {{q}}\""], &[]),
+        ("settings.csv", &["# TODO: the table `files/settings.csv` has no column `prompt`"], &["prompts[0]"]),
+    ] {
+        let text = format!("prompts: ['file://files/{file}']\ntests: [{{vars: {{q: a}}}}]\n");
+        let import = import_text("a.yaml", &text);
+        for part in expected {
+            assert!(import.suite.contains(part), "{file} {part}\n{}", import.suite);
+        }
+        assert_work(file, &import, work);
     }
 }
 
@@ -250,6 +366,15 @@ fn providers_become_models() {
         ("{id: groq:llama}", "api_key_env: GROQ_API_KEY"),
         ("{openai:gpt-4.1: {config: {apiBaseUrl: 'http://h/v1'}}}", "base_url: \"http://h/v1\""),
         ("python:mine.py", "# TODO: the provider `python:mine.py` has no counterpart"),
+        (
+            "{id: 'openai:m', prompts: [short]}",
+            "# TODO: `prompts` of `openai:m` is left out: here each model gets each prompt",
+        ),
+        (
+            "{id: 'openai:m', transform: output.a}",
+            "# TODO: `transform` of `openai:m` changes answers by code, and has no counterpart",
+        ),
+        ("{id: 'openai:m', delay: 5}", "# `delay` of `openai:m` is left out"),
     ] {
         let suite =
             import_text("a.yaml", &format!("prompts: ['{{{{q}}}}']\nproviders: [{provider}]\n")).suite;

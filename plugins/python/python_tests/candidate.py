@@ -82,6 +82,7 @@ _OPERATIONS: dict[str, Any] = {
     "attribute": lambda target, arguments, named: getattr(target, arguments[0]),
     "set": lambda target, arguments, named: setattr(target, arguments[0], arguments[1]),
     "item": lambda target, arguments, named: target[arguments[0]],
+    "hash": lambda target, arguments, named: hash(target),
     "length": lambda target, arguments, named: len(target),
     "truth": lambda target, arguments, named: bool(target),
     "text": lambda target, arguments, named: str(target),

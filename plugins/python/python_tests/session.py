@@ -13,6 +13,15 @@ from typing import Any
 
 import codec
 
+MAX_NAME_CHARS = 200
+"""Maximum length of the name of a class of the candidate, and of the argument of `exit`."""
+MAX_MESSAGE_CHARS = 500
+"""Maximum length of the message of an exception of the candidate, as `candidate.py` cuts it."""
+MAX_LINE = 10_000_000
+"""Greatest number of a line of the program that is reported."""
+
+_NO_REPLY = "it sent something that is not a reply"
+
 
 class CandidateEnded(BaseException):
     """The candidate ended its interpreter, or sent something that is not a reply. The tests cannot go on."""
@@ -23,13 +32,12 @@ class Session:
 
     def __init__(self, ask: Callable[[str], str]) -> None:
         self._ask = ask
-        self.calls = 0
-        """Number of calls of the candidate's functions, and of its plain values that were read."""
+        self.uses = 0
+        """Number of operations on the candidate's objects, and of its plain values that were read."""
         self.ended: str | None = None
         """Reason why the candidate ended, if it did."""
         self.raised: list[BaseException] = []
         """Exceptions of the candidate, as raised in the tests."""
-        self._stands_for: dict[int, Any] = {}
 
     def load(self, program: str) -> list[str]:
         """Runs the program, and returns the names that it defines."""
@@ -42,12 +50,12 @@ class Session:
         if isinstance(value, type):
             # A call of it would run in this interpreter.
             raise self._end("it sent a value of an unknown form")
-        self.calls += not isinstance(value, Foreign)
+        self.uses += not isinstance(value, Foreign)
         return value
 
     def apply(self, target: int, operation: str, arguments: Any = (), named: Any = types.MappingProxyType({})) -> Any:
         """Applies an operation to an object of the candidate."""
-        self.calls += operation == "call"
+        self.uses += 1
         request = {
             "do": "apply",
             "target": target,
@@ -64,11 +72,15 @@ class Session:
     def _request(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.ended is not None:
             raise CandidateEnded(self.ended)
-        reply = json.loads(self._ask(json.dumps(request)))
+        text = self._ask(json.dumps(request))
+        try:
+            reply = json.loads(text)
+        except (ValueError, RecursionError):
+            raise self._end(_NO_REPLY) from None
         if type(reply) is not dict:
-            raise self._end("it sent something that is not a reply")
+            raise self._end(_NO_REPLY)
         if "exit" in reply:
-            raise self._end(f"it called exit({reply['exit']})")
+            raise self._end(f"it called exit({_short_text(reply['exit'], MAX_NAME_CHARS)})")
         if "raised" in reply:
             raise self._exception(reply["raised"])
         return reply
@@ -77,20 +89,27 @@ class Session:
         self.ended = reason
         return CandidateEnded(reason)
 
-    def _exception(self, described: dict[str, Any]) -> BaseException:
+    def _exception(self, described: Any) -> BaseException:
         """Creates an exception like that of the candidate, of the nearest built-in class."""
+        if type(described) is not dict or type(described.get("bases")) is not list:
+            return self._end(_NO_REPLY)
+        name = _short_text(described.get("type"), MAX_NAME_CHARS)
         kind: type[BaseException] = Exception
-        for name in described["bases"]:
-            found = getattr(builtins, str(name), None)
-            if isinstance(found, type) and issubclass(found, Exception):
+        for base in described["bases"]:
+            found = getattr(builtins, base, None) if type(base) is str else None
+            is_exception = isinstance(found, type) and issubclass(found, Exception)
+            # A group cannot be made from a text.
+            if is_exception and not issubclass(found, ExceptionGroup):
                 # `map`, `zip` and `filter` of the tests would take StopIteration for the end of their items.
                 kind = RuntimeError if issubclass(found, StopIteration) else found
                 break
         else:
-            raise self._end(f"it raised {described['type']}")
-        own = type(str(described["type"]), (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
-        error: BaseException = own(str(described["message"]))
-        error.candidate_line = described["line"]  # type: ignore[attr-defined]
+            return self._end(f"it raised {name}")
+        own = type(name, (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
+        error: BaseException = own(_short_text(described.get("message"), MAX_MESSAGE_CHARS))
+        line = described.get("line")
+        is_line = type(line) is int and 0 < line <= MAX_LINE
+        error.candidate_line = line if is_line else None  # type: ignore[attr-defined]
         self.raised.append(error)
         return error
 
@@ -110,7 +129,7 @@ class Session:
     def _of_form(self, form: Any) -> Any:
         if form[0] != "kept" or type(form[1]) is not int:
             raise self._end("it sent a value of an unknown form")
-        return Foreign(self, form[1], str(form[2]))
+        return Foreign(self, form[1], _short_text(form[2], MAX_NAME_CHARS))
 
     def _change(self, arguments: Any, changed: dict[str, Any]) -> None:
         """Repeats what the candidate did to the containers that it got."""
@@ -126,6 +145,16 @@ class Session:
                 old.extend(new)
             else:
                 old[:] = new
+
+
+def _short_text(value: Any, most: int) -> str:
+    """Returns a text of the candidate, shortened; an empty one if the value is not a text.
+
+    It is part of score cards and names of classes, so it has neither lone surrogates nor zero characters.
+    """
+    if type(value) is not str:
+        return ""
+    return value[:most].encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 
 
 class Foreign:
@@ -192,7 +221,11 @@ class Foreign:
         return isinstance(other, Foreign) and _ask(self, "compare", ["eq", other]) is True
 
     def __hash__(self) -> int:
-        return hash(object.__getattribute__(self, "_place"))
+        """Returns the hash of the candidate's object, so that its equal objects are one key.
+
+        The hash alone makes nothing equal: sets and dictionaries also ask `__eq__`.
+        """
+        return _ask(self, "hash")
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, Foreign) and _ask(self, "instance", [instance]) is True

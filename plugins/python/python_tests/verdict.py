@@ -13,6 +13,9 @@ from gage_sdk import PluginError
 from program import complete
 from session import CandidateEnded, Session
 
+MAX_EXPLANATION_CHARS = 2_000
+"""Maximum length of an explanation. A candidate chooses parts of it, and a card that is too large has no score."""
+
 OUTCOMES_BY_EXCEPTION = {"RecursionError": "recursion", "MemoryError": "out_of_memory", "SyntaxError": "syntax_error"}
 
 
@@ -51,12 +54,14 @@ def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
     except BaseException as error:
         return _failed(session, error, None)
     space = _test_space(task)
-    wanted = _free_names([task.setup, *task.tests], space) | ({task.entry_point} - {""})
+    read = _names_read([task.setup, *task.tests], space)
+    wanted = set(read) | ({task.entry_point} - {""})
     number = 0
     try:
         for name in sorted(wanted.intersection(names)):
-            # A module that the program imported is that of this interpreter in the tests.
-            is_module = name in sys.stdlib_module_names and name != task.entry_point
+            # A module that the program imported is that of this interpreter in the tests, so that the program cannot
+            # replace `math.isclose`. A name that they call, compare or pass on is not that of a module.
+            is_module = name in sys.stdlib_module_names and name != task.entry_point and not read[name]
             space[name] = importlib.import_module(name) if is_module else session.named(name)
         if task.entry_point and task.entry_point not in names:
             return Verdict("missing_name", f"the program does not define {task.entry_point}")
@@ -70,8 +75,8 @@ def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
         return _failed(session, error, number if len(tests) > 1 else None)
     if session.ended is not None:
         return Verdict("exit", session.ended)
-    if session.calls == 0:
-        raise PluginError("invalid_input", "the tests never call the candidate")
+    if session.uses == 0:
+        raise PluginError("invalid_input", "the tests never use the candidate")
     return Verdict("passed")
 
 
@@ -96,20 +101,28 @@ def _test_space(task: Task) -> dict[str, Any]:
     return space
 
 
-def _free_names(programs: list[str], space: dict[str, Any]) -> set[str]:
-    """Returns the names that programs read but do not define: those of the candidate."""
-    read, bound = set(), set(space) | set(vars(builtins))
+def _names_read(programs: list[str], space: dict[str, Any]) -> dict[str, bool]:
+    """Returns the names that programs read but do not define: those of the candidate.
+
+    The value is true if a program uses the name otherwise than to read an attribute of it.
+    """
+    read: dict[str, bool] = {}
+    bound = set(space) | set(vars(builtins))
     for program in programs:
-        for node in ast.walk(ast.parse(program)):
-            if isinstance(node, ast.Name):
-                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        nodes = list(ast.walk(ast.parse(program)))
+        owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        for node in nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                read[node.id] = read.get(node.id, False) or id(node) not in owners
+            elif isinstance(node, ast.Name):
+                bound.add(node.id)
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 bound.add(node.name)
             elif isinstance(node, ast.arg):
                 bound.add(node.arg)
             elif isinstance(node, ast.alias):
                 bound.add((node.asname or node.name).split(".")[0])
-    return read - bound
+    return {name: is_value for name, is_value in read.items() if name not in bound}
 
 
 def _message_of(error: BaseException) -> str:
@@ -120,12 +133,18 @@ def _message_of(error: BaseException) -> str:
         return ""
 
 
+def _shortened(text: str) -> str:
+    """Returns a text for a card: without lone surrogates, and not longer than an explanation may be."""
+    start = text[:MAX_EXPLANATION_CHARS].encode("utf-8", "backslashreplace").decode()
+    return start + "…" if len(text) > MAX_EXPLANATION_CHARS else start
+
+
 def _failed(session: Session, error: BaseException, test: int | None) -> Verdict:
     if session.ended is not None or isinstance(error, CandidateEnded):
         return Verdict("exit", session.ended, test=test)
     kind = type(error).__name__
     message = _message_of(error)
-    text = f"{kind}: {message}" if message else kind
+    text = _shortened(f"{kind}: {message}" if message else kind)
     if any(error is one for one in session.raised):
         names = [one.__name__ for one in type(error).__mro__]
         outcome = next((OUTCOMES_BY_EXCEPTION[name] for name in names if name in OUTCOMES_BY_EXCEPTION), "exception")

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import tempfile
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,19 @@ from unittest import mock
 import gage_host
 from gage_host import errors, invocation, runs
 from support import EARLY, SUITE, FolderTest, run_tiny
+
+
+def copy_of_run(run: gage_host.Run) -> Path:
+    """Copies the folder of a run, and returns that of the copy."""
+    return Path(shutil.copytree(run.folder, Path(tempfile.mkdtemp(dir="."), "copy")))
+
+
+def replace_file(path: Path, content: str | None) -> None:
+    """Gives a file another content; without one, removes it."""
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content, encoding="utf-8", errors="surrogateescape")
 
 
 class OptionsTest(unittest.TestCase):
@@ -139,6 +153,21 @@ class RunsTest(FolderTest):
             gage_host.run(SUITE, json=True)
         with self.assertRaisesRegex(TypeError, r"compare\(\) has no option markdown"):
             self.run_made.compare(self.run_made, markdown="x.md")
+        with self.assertRaisesRegex(TypeError, r"run\(\) has no option help; use `gage-host run --help`"):
+            gage_host.run(SUITE, help=True)
+        with self.assertRaisesRegex(TypeError, r"compare\(\) has no option help"):
+            self.run_made.compare(self.run_made, help=True)
+
+    def test_output_that_is_not_json_is_an_error(self) -> None:
+        for output in ["Usage: gage-host", "[]"]:
+            with self.subTest(output=output), self.assertRaisesRegex(gage_host.Error, "other than a JSON object"):
+                runs._object(invocation.Ended(0, output, "", was_interrupted=False))
+
+    def test_values_to_set_are_a_dictionary(self) -> None:
+        for values in ["a=b", ["a=b"]]:
+            wrong: object = values
+            with self.subTest(values=values), self.assertRaisesRegex(TypeError, "set is a dictionary"):
+                gage_host.run(SUITE, set=wrong)  # type: ignore[arg-type]
 
     def test_quiet_environment_hides_progress_only(self) -> None:
         with (
@@ -204,6 +233,67 @@ class RunsTest(FolderTest):
         self.assertEqual(str(run).splitlines()[0], "run base: running")
         with self.assertRaisesRegex(gage_host.Error, "has not ended"):
             str(run.summary)
+
+    def test_damaged_files_of_a_run_are_named(self) -> None:
+        def replace_metrics(metrics: object) -> str:
+            return json.dumps(dict(self.run_made.summary) | {"metrics": metrics})
+
+        uses: list[Callable[[gage_host.Run], object]] = [
+            str,
+            lambda run: run._repr_html_(),
+            lambda run: run.metric("numeric_match"),
+        ]
+        for name, content, message in [
+            ("summary.json", None, "No such file or directory"),
+            ("summary.json", '{"format_version": 1', "it is cut or damaged"),
+            ("summary.json", "[]", "an object is missing"),
+            ("summary.json", "{}", "the key 'format_version' is missing"),
+            ("summary.json", replace_metrics({}), "a list is missing"),
+            ("summary.json", replace_metrics([{"task_id": "x"}]), "the key 'aggregation' is missing"),
+            ("timings.json", "\udcff", "it is cut or damaged"),
+            ("timings.json", '{"timing_metrics": [1]}', "an object is missing"),
+        ]:
+            folder = copy_of_run(self.run_made)
+            replace_file(folder / name, content)
+            for number, use in enumerate(uses):
+                with (
+                    self.subTest(name=name, message=message, use=number),
+                    self.assertRaises(gage_host.Error) as raised,
+                ):
+                    use(gage_host.Run(folder.absolute(), self.run_made.manifest))
+                self.assertIn(f"cannot read {folder.absolute() / name}: {message}", str(raised.exception))
+
+    def test_damaged_samples_are_named(self) -> None:
+        lines = Path(self.run_made.folder, "samples.jsonl").read_text(encoding="utf-8")
+        for content, message in [
+            (None, "No such file or directory"),
+            (lines[:-10], "line 16 is cut or damaged"),
+            (f"3\n{lines}", "line 1 is not an object"),
+        ]:
+            folder = copy_of_run(self.run_made)
+            replace_file(folder / "samples.jsonl", content)
+            with self.subTest(message=message), self.assertRaisesRegex(gage_host.Error, message):
+                list(gage_host.Run(folder, self.run_made.manifest).samples)
+
+    def test_resuming_writes_damaged_files_again(self) -> None:
+        run = run_tiny("damaged")
+        before = [run.summary, list(run.samples)]
+        replace_file(run.folder / "summary.json", "{")
+        replace_file(run.folder / "samples.jsonl", "{")
+        again = run_tiny("damaged", resume=True)
+        self.assertEqual([again.summary, list(again.samples)], before)
+
+    def test_run_that_writes_requests_waits_for_answers(self) -> None:
+        Path("rows.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+        Path("bulk.yaml").write_text(
+            "datasets: rows.jsonl\nmodel: openai:m@http://localhost:1/v1\n"
+            "prompt: '{{ question }}'\nmetrics: [exact_match]\n"
+        )
+        with mock.patch("sys.stderr", io.StringIO()):
+            run = gage_host.run("bulk.yaml", run_id="bulk", requests_out="requests.jsonl", progress=False)
+        self.assertEqual((run.status, list(run.samples)), ("interrupted", []))
+        self.assertEqual(len(Path("requests.jsonl").read_text().splitlines()), 1)
+        self.assertIn("interrupted, requests wait for the results of their batch", str(run))
 
     def test_warnings_are_printed_and_hints_are_not(self) -> None:
         with mock.patch("builtins.print") as printed:

@@ -72,6 +72,16 @@ class SamplesTest(FolderTest):
                 with self.subTest(method=method, column=column), self.assertRaisesRegex(KeyError, message):
                     getattr(self.samples, method)([column])
 
+    def test_no_columns_are_an_error(self) -> None:
+        for method, packages in [
+            ("pandas", ("pandas", "pyarrow")),
+            ("polars", ("polars",)),
+            ("arrow", ("pyarrow",)),
+        ]:
+            if needs(*packages):
+                with self.subTest(method=method), self.assertRaisesRegex(ValueError, "columns is empty"):
+                    getattr(self.samples, method)([])
+
     def test_missing_package_names_the_extra(self) -> None:
         for method, package in [("pandas", "pandas"), ("polars", "polars"), ("arrow", "pyarrow")]:
             message = f"{package} is not installed; install it with: pip install 'gage-host\\[{method}\\]'"

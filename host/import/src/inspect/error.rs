@@ -62,4 +62,13 @@ pub enum InspectLogError {
     /// A sample has no id.
     #[error("a sample of the log has no `id`")]
     NoId,
+
+    /// The log has a sample twice.
+    #[error("the log has the sample `{id}` twice in epoch {epoch}; a sample may occur once in an epoch")]
+    SameSample {
+        /// The id of the sample.
+        id: String,
+        /// The epoch.
+        epoch: u64,
+    },
 }

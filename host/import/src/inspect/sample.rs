@@ -1,7 +1,9 @@
 //! Samples of a log: each becomes a row and an answer.
 
-use super::InspectLogError;
 use super::content::{attach, message, text_of};
+use super::figures::ScoreSums;
+use super::ids::SampleIds;
+use super::{InspectLogError, part_of};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +47,10 @@ pub(super) struct SampleConversion {
     pub(super) answers: String,
     /// The scores: name of the scorer, and of the value if it has several.
     pub(super) scores: BTreeSet<String>,
+    /// The sums of the scores.
+    pub(super) sums: ScoreSums,
+    /// The ids of samples and rows.
+    pub(super) ids: SampleIds,
     /// Names of scorers with values that are not numbers.
     pub(super) not_numbers: BTreeSet<String>,
     /// Size of the rows and answers.
@@ -83,15 +89,11 @@ impl SampleConversion {
             attach(value, &attachments);
         }
         sample.messages.iter_mut().for_each(|message| attach(message, &attachments));
-        let id = match &sample.id {
-            Value::String(id) if !id.is_empty() => id.clone(),
-            Value::Number(id) => id.to_string(),
-            _ => return Err(InspectLogError::NoId),
-        };
         let epoch = sample.epoch.unwrap_or(1);
         self.has_epochs |= epoch > 1;
-        let row_id = if epoch > 1 { format!("{id}#{epoch}") } else { id.clone() };
+        let (id, row_id) = self.ids.add(&sample.id, epoch)?;
         let scores = self.scores_of(&sample);
+        self.sums.add(&id, &scores);
         let mut metadata = sample.metadata.take().unwrap_or_default();
         metadata.insert("inspect".to_owned(), json!({"id": id, "epoch": epoch, "scores": scores}));
         let mut row = json!({
@@ -171,12 +173,7 @@ impl SampleConversion {
     }
 }
 
-/// Returns a name as one part of a field path.
-fn part_of(name: &str) -> String {
-    name.chars().map(|one| if one.is_alphanumeric() || "_-".contains(one) { one } else { '-' }).collect()
-}
-
-/// Returns the number of a value: `C` is 1, `P` is 0.5, `I` and `N` are 0.
+/// Returns the number of a value: `C`, `yes` and `true` are 1, `P` is 0.5, `I`, `N`, `no` and `false` are 0.
 fn number_of(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64().filter(|number| number.is_finite()),
@@ -185,7 +182,11 @@ fn number_of(value: &Value) -> Option<f64> {
             "C" => Some(1.0),
             "P" => Some(0.5),
             "I" | "N" => Some(0.0),
-            other => other.parse().ok().filter(|number: &f64| number.is_finite()),
+            other => match other.to_lowercase().as_str() {
+                "yes" | "true" => Some(1.0),
+                "no" | "false" => Some(0.0),
+                other => other.parse().ok().filter(|number: &f64| number.is_finite()),
+            },
         },
         _ => None,
     }

@@ -1,5 +1,6 @@
 //! Writes the two suites of a log: one gives the scores of the log, the other scores the answers of any model.
 
+use super::figures::MEAN_REDUCER;
 use super::sample::SampleConversion;
 use super::scorers::{counterpart, scorer_of};
 use super::{ANSWERS, LogHead, ROWS, SUITE};
@@ -26,6 +27,7 @@ pub(super) fn write(
     let task = id_of(&task);
     let mut comments = Vec::new();
     add_notes(head, &converted, notes, &mut comments);
+    converted.sums.add_notes(head, converted.has_epochs, notes, &mut comments);
     let mut recorded = beginning(&task, &converted);
     metadata(&mut recorded, name, head);
     recorded.set("answers", Tree::Variable(format!("${{config_dir}}/{ANSWERS}")));
@@ -203,6 +205,11 @@ fn add_notes(head: &LogHead, converted: &SampleConversion, notes: &mut Notes, co
                        answer, and the answer is the last one";
         notes.dropped("samples.messages".to_owned(), message.to_owned(), comments);
     }
+    if converted.ids.has_numbered {
+        let message =
+            "ids of samples that are equal as texts, such as 1 and \"1\", have a number after them: `1-2`";
+        notes.changed("samples.id".to_owned(), message.to_owned(), comments);
+    }
     for score in &converted.not_numbers {
         let message = format!("`{score}` has values that are not numbers; they are left out");
         notes.dropped(format!("samples.scores.{score}"), message, comments);
@@ -216,8 +223,10 @@ fn add_notes(head: &LogHead, converted: &SampleConversion, notes: &mut Notes, co
                 .flatten()
                 .filter_map(|(name, metric)| Some(format!("{name} {:.4}", metric["value"].as_f64()?)))
                 .collect();
+            let reducer = score["reducer"].as_str().filter(|reducer| *reducer != MEAN_REDUCER);
+            let reducer = reducer.map(|reducer| format!(" by `{reducer}`")).unwrap_or_default();
             if !shown.is_empty() {
-                comments.push(format!("Figures of the log: {name}: {}.", shown.join(", ")));
+                comments.push(format!("Figures of the log: {name}{reducer}: {}.", shown.join(", ")));
             }
         }
     }

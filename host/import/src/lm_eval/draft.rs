@@ -1,6 +1,6 @@
 //! The parts of a new suite that come from one task.
 
-use super::filters::{self, Pipeline};
+use super::filters::{self, MetricTraits, Pipeline};
 use super::rows::{self, Choices, Rows, Target};
 use super::task::{OutputType, Task};
 use super::{dataset, functions, metrics, prompt, sampling};
@@ -71,7 +71,7 @@ impl TaskDraft {
         let kind = task.output_type();
         let choices = task.get("doc_to_choice").map(Choices::of);
         let choices = choices.filter(|_| kind == OutputType::MultipleChoice);
-        let target = task.get("doc_to_target").map_or(Target::Other(String::new()), Target::of);
+        let target = target_of(task);
         let rows = rows_of(task, choices.as_ref(), &target);
         let scores_letters = rows.scores_letters;
         add_rows(task, rows, &mut dataset, notes);
@@ -105,7 +105,9 @@ impl TaskDraft {
 /// Returns the ways to read the answers, each with its metrics. Those without an extractor are one.
 fn readings(task: &Task, notes: &mut Notes) -> Vec<(Pipeline, Vec<Tree>)> {
     let mut readings: Vec<(Pipeline, Vec<Tree>)> = Vec::new();
-    for pipeline in filters::convert(task, metrics::find_patterns(task), notes) {
+    let traits =
+        MetricTraits { find_patterns: metrics::find_patterns(task), ignore_case: metrics::ignore_case(task) };
+    for pipeline in filters::convert(task, traits, notes) {
         let metrics = metrics::convert(task, &pipeline, notes);
         let shared = readings.iter_mut().find(|(known, _)| known.shares_task() && pipeline.shares_task());
         match shared {
@@ -129,6 +131,16 @@ fn add_missing<T: PartialEq>(known: &mut Vec<T>, items: Vec<T>) {
     }
 }
 
+/// Returns the right answer of a task. White space around it counts, unless it is the place of an option.
+fn target_of(task: &Task) -> Target {
+    let Some(value) = task.get("doc_to_target") else { return Target::Other(String::new()) };
+    let text = value.plain_text();
+    match task.output_type() {
+        OutputType::GenerateUntil | OutputType::Loglikelihood if text.trim() != text => Target::Other(text),
+        _ => Target::of(value),
+    }
+}
+
 fn rows_of(task: &Task, choices: Option<&Choices>, target: &Target) -> Rows {
     match (task.output_type(), choices) {
         (OutputType::MultipleChoice, Some(choices)) => rows::of_choices(task, choices, target),
@@ -137,7 +149,7 @@ fn rows_of(task: &Task, choices: Option<&Choices>, target: &Target) -> Rows {
         }
         (OutputType::GenerateUntil, _) => rows::of_answer(task, target),
         (OutputType::Rolling, _) => rows::of_texts(task, target),
-        (OutputType::Loglikelihood, _) => rows::of_continuation(task),
+        (OutputType::Loglikelihood, _) => rows::of_continuation(task, target),
     }
 }
 

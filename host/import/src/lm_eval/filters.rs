@@ -28,9 +28,17 @@ pub(super) struct Pipeline {
     patterns: Vec<Option<(String, &'static str)>>,
 }
 
-/// Returns the ways to read the answers of a task, at least one. If `metrics_find` is true, the metrics of the task can find
-/// an answer by a pattern themselves.
-pub(super) fn convert(task: &Task, metrics_find: bool, notes: &mut Notes) -> Vec<Pipeline> {
+/// What the metrics of a task do with an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MetricTraits {
+    /// True if they can find an answer by a pattern themselves.
+    pub(super) find_patterns: bool,
+    /// True if all of them ignore the case of letters.
+    pub(super) ignore_case: bool,
+}
+
+/// Returns the ways to read the answers of a task, at least one.
+pub(super) fn convert(task: &Task, metrics: MetricTraits, notes: &mut Notes) -> Vec<Pipeline> {
     let filters = task.entries_of("filter_list");
     let has_several = filters.len() > 1;
     let mut pipelines: Vec<Pipeline> = Vec::new();
@@ -42,7 +50,10 @@ pub(super) fn convert(task: &Task, metrics_find: bool, notes: &mut Notes) -> Vec
             let Some(step) = step.as_map() else { continue };
             pipeline.add(step, &key, notes);
         }
-        if metrics_find {
+        if pipeline.ignores_case && !metrics.ignore_case {
+            pipeline.note_case(&key, notes);
+        }
+        if metrics.find_patterns {
             pipeline.give_pattern_to_metric();
         }
         pipeline.note_extractors(&key, notes);
@@ -86,10 +97,38 @@ impl Pipeline {
         }
     }
 
+    /// Notes that the case of targets counts in lm-eval.
+    fn note_case(&mut self, key: &str, notes: &mut Notes) {
+        let message = "`lowercase` and `uppercase` change the answer, and lm-eval compares it with the target as it is \
+                       written; here the case of both is ignored";
+        notes
+            .needs_work(key.to_owned(), message.to_owned(), &mut self.comments)
+            .help("if the targets are written in that case, there is nothing to do");
+    }
+
+    /// Returns a pattern for the whole answer that finds what it finds in the answer without white space around it.
+    fn pattern_of_whole(&mut self, pattern: &str, key: &str, notes: &mut Notes) -> String {
+        if let Some(pattern) = with_white_space(pattern) {
+            return pattern;
+        }
+        let message = "`remove_whitespace` comes before the pattern; here the pattern also sees the white space around \
+                       the answer";
+        notes
+            .needs_work(key.to_owned(), message.to_owned(), &mut self.comments)
+            .help(r"allow white space in the pattern, as in `^\s*(\w+)\s*$`");
+        pattern.to_owned()
+    }
+
     fn regex(&mut self, step: &Mapping, key: &str, notes: &mut Notes) {
         let pattern = step.text("regex_pattern").unwrap_or(r"#### (\-?[0-9\.\,]+)");
+        // After another pattern, there is no white space around the text.
+        let is_stripped = self.strips && self.patterns.is_empty();
+        let pattern = match is_stripped {
+            true => self.pattern_of_whole(pattern, key, notes),
+            false => pattern.to_owned(),
+        };
         // Before the pattern, a filter made the case of all letters the same.
-        let pattern = if self.ignores_case { format!("(?i){pattern}") } else { pattern.to_owned() };
+        let pattern = if self.ignores_case { format!("(?i){pattern}") } else { pattern };
         let mut params = Mapping::default();
         params.set("pattern", Tree::text(pattern.clone()));
         if groups(&pattern) > 1 {
@@ -161,6 +200,54 @@ impl Pipeline {
     }
 }
 
+/// Returns a pattern that allows white space around the answer where the old one needs its beginning or its end. `None`
+/// if it may find something else in an answer with white space.
+fn with_white_space(pattern: &str) -> Option<String> {
+    let inner = pattern.strip_prefix('^').unwrap_or(pattern);
+    let is_at_end = inner.ends_with('$') && !inner.ends_with(r"\$");
+    let inner = if is_at_end { &inner[..inner.len() - 1] } else { inner };
+    let is_at_start = pattern.starts_with('^');
+    if has_anchor(inner) || !is_at_start && may_begin_with_space(inner) {
+        return None;
+    }
+    let (start, end) = (if is_at_start { r"^\s*" } else { "" }, if is_at_end { r"\s*$" } else { "" });
+    Some(format!("{start}{inner}{end}"))
+}
+
+/// Returns true if a pattern tests the beginning or the end of the text, or has flags, which may change such tests.
+fn has_anchor(pattern: &str) -> bool {
+    let mut letters = pattern.chars().peekable();
+    let mut is_in_set = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => {
+                if letters.next().is_some_and(|escaped| !is_in_set && "AZB".contains(escaped)) {
+                    return true;
+                }
+            }
+            '[' if !is_in_set => {
+                is_in_set = true;
+                letters.next_if_eq(&'^');
+            }
+            ']' => is_in_set = false,
+            '^' | '$' if !is_in_set => return true,
+            _ => {}
+        }
+    }
+    pattern.contains("(?m") || pattern.contains("(?x")
+}
+
+/// Returns true if the first letter of a pattern may be white space.
+fn may_begin_with_space(pattern: &str) -> bool {
+    const GROUPS: [&str; 4] = ["(?:", "(?i)", "(?s)", "("];
+    let mut first = pattern;
+    while let Some(inner) = GROUPS.iter().find_map(|group| first.strip_prefix(group)) {
+        first = inner;
+    }
+    [".", r"\s", r"\W", r"\D", "[^", "?"].iter().any(|start| first.starts_with(start))
+        || first.starts_with(char::is_whitespace)
+}
+
 /// Returns true if a pattern is a choice of groups, so that the whole match is that of the group.
 fn is_choice_of_groups(pattern: &str) -> bool {
     pattern.starts_with('(') && pattern.ends_with(')') && pattern.contains(")|(")
@@ -187,6 +274,29 @@ fn groups(pattern: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn white_space_is_allowed_where_a_filter_removes_it() {
+        for (pattern, expected) in [
+            (r"^(\w)", Some(r"^\s*(\w)")),
+            (r"^(\w)$", Some(r"^\s*(\w)\s*$")),
+            (r"(\d+)$", Some(r"(\d+)\s*$")),
+            (r"^(.*)", Some(r"^\s*(.*)")),
+            (r"(-?[$0-9.,]{2,})|(-?[0-9]+)", Some(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")),
+            (r"([^^$]\$)", None),
+            (r"a[^^$]\$", Some(r"a[^^$]\$")),
+            (r"answer is (.*)", Some(r"answer is (.*)")),
+            (r"^(.*?)(?=\n|$)", None),
+            (r"a|^b", None),
+            (r"a\Z", None),
+            (r"(?m)^a", None),
+            ("(.)", None),
+            (r"(?:\s|a)", None),
+            (" a", None),
+        ] {
+            assert_eq!(with_white_space(pattern).as_deref(), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn groups_of_patterns_are_counted() {

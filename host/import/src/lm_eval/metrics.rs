@@ -126,6 +126,13 @@ pub(super) fn find_patterns(task: &Task) -> bool {
     task.entries_of("metric_list").iter().all(|entry| entry.text("metric") == Some("exact_match"))
 }
 
+/// Returns true if every metric ignores the case of answers and targets.
+pub(super) fn ignore_case(task: &Task) -> bool {
+    let entries = task.entries_of("metric_list");
+    let is_set = |entry: &&Mapping| matches!(entry.get("ignore_case"), Some(Tree::Scalar(Value::Bool(true))));
+    !entries.is_empty() && entries.iter().all(is_set)
+}
+
 /// Converts `exact_match` with its flags. If a pattern or a flag says so, `extracted_match` takes its place.
 fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, notes: &mut Notes) -> Mapping {
     let is_set = |name: &str| matches!(entry.get(name), Some(Tree::Scalar(Value::Bool(true))));
@@ -146,6 +153,7 @@ fn exact_match(task: &Task, entry: &Mapping, pipeline: &Pipeline, key: &str, not
         }
         if task.has_several_targets() {
             params.push(("any_reference", true.into()));
+            params.push(("label_field", "sample.references".into()));
         }
         return metric_entry(&id, "exact_match", &params);
     }
@@ -186,8 +194,11 @@ fn check_aggregation(entry: &Mapping, name: &str, key: &str, metric: &mut Mappin
 }
 
 impl Task {
-    /// Returns true if the references of a row are probably a list: its field is a plural.
-    fn has_several_targets(&self) -> bool {
+    /// Returns true if the references of a row are a list, or probably are one: its field is a plural.
+    pub(super) fn has_several_targets(&self) -> bool {
+        if self.get("doc_to_target").is_some_and(|target| target.as_list().is_some()) {
+            return true;
+        }
         let target = self.text_of("doc_to_target").unwrap_or_default();
         let path = target.trim_matches(['{', '}', ' ']);
         let last = path.rsplit('.').next().unwrap_or(path);

@@ -29,6 +29,8 @@ pub(super) enum Target {
     Computed(String),
     /// The text after `####` of a field.
     AfterMarks(String),
+    /// The same texts for every row; each is right.
+    List(Vec<String>),
     /// Anything else, as it is written.
     Other(String),
 }
@@ -108,7 +110,8 @@ fn place_among(items: &[&str], answer: &str) -> String {
 fn computed_target(written: &str) -> Option<String> {
     const UNKNOWN_METHODS: [&str; 2] = [".index(", ".rsplit("];
     let is_constant = written.trim().is_empty() || written.parse::<f64>().is_ok();
-    let computed = match expression(written) {
+    // White space around an expression is a part of the target.
+    let computed = match expression(written).filter(|_| written.trim() == written) {
         Some(inner) => Some(inner.to_owned()),
         None if is_constant => Some(Value::from(written).to_string()),
         None => concatenation(written),
@@ -124,6 +127,9 @@ fn quoted(item: &str) -> Option<String> {
 impl Target {
     /// Reads `doc_to_target`.
     pub(super) fn of(value: &Tree) -> Target {
+        if let Some(items) = value.as_list() {
+            return Target::List(items.iter().map(Tree::plain_text).collect());
+        }
         let text = value.plain_text();
         if is_name(&text) {
             return Target::Field(text);
@@ -164,7 +170,7 @@ impl Target {
             }
             Target::Computed(place) => place.clone(),
             Target::Other(place) if place.parse::<usize>().is_ok() => place.clone(),
-            Target::AfterMarks(_) | Target::Other(_) => return None,
+            Target::AfterMarks(_) | Target::List(_) | Target::Other(_) => return None,
         };
         Some(format!("{{{{ ({list})[{place}] }}}}"))
     }
@@ -221,8 +227,10 @@ pub(super) fn of_choices(task: &Task, choices: &Choices, target: &Target) -> Row
     let answer = match target {
         Target::Field(path) | Target::PlaceIn(_, path) => path.clone(),
         Target::Computed(place) => computed_field(&mut fields, "target", place, &template),
+        Target::List(_) => return Rows::without_target(task),
         Target::AfterMarks(_) | Target::Other(_) => {
             let written = task.text_of("doc_to_target").unwrap_or_default();
+            let written = written.trim().to_owned();
             let place = written.parse::<usize>().is_ok().then(|| written.clone());
             let Some(computed) = place.or_else(|| computed_target(&written)) else {
                 return Rows::without_target(task);
@@ -280,7 +288,10 @@ pub(super) fn of_choices(task: &Task, choices: &Choices, target: &Target) -> Row
 }
 
 /// Returns the preprocessor of a task that scores one text: it is the only option of its row.
-pub(super) fn of_continuation(task: &Task) -> Rows {
+pub(super) fn of_continuation(task: &Task, target: &Target) -> Rows {
+    if matches!(target, Target::List(_)) {
+        return Rows::without_target(task);
+    }
     let written = task.text_of("doc_to_target").unwrap_or_default();
     let computed = if is_name(&written) { Some(written) } else { computed_target(&written) };
     let Some(computed) = computed else { return Rows::without_target(task) };
@@ -320,9 +331,10 @@ pub(super) fn of_answer(task: &Task, target: &Target) -> Rows {
             "default",
             &[("question_field", &question, "question"), ("answer_field", answer, "answer")],
         ),
-        Target::PlaceIn(..) | Target::Computed(_) | Target::Other(_) => {
+        Target::PlaceIn(..) | Target::Computed(_) | Target::List(_) | Target::Other(_) => {
             let computed = match target {
                 Target::Computed(place) => Some(place.clone()),
+                Target::List(texts) => Some(Value::from(texts.clone()).to_string()),
                 _ => computed_target(&task.text_of("doc_to_target").unwrap_or_default()),
             };
             let Some(computed) = computed else { return Rows::without_target(task) };

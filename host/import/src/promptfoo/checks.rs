@@ -1,7 +1,7 @@
 //! Assertions, which become metrics.
 
 use super::negated;
-use super::variables::{reads, spellings};
+use super::variables::{first_expression, reads, spellings};
 use crate::ids::metric_id_of;
 use crate::metric_entry::metric_entry;
 use crate::note::Notes;
@@ -22,45 +22,12 @@ const MODEL_GRADED: &[&str] = &[
     "context-faithfulness",
 ];
 
-/// Kinds of assertions that have a counterpart, without `not-`.
-const KNOWN: &[&str] = &[
-    "equals",
-    "contains",
-    "icontains",
-    "contains-any",
-    "icontains-any",
-    "contains-all",
-    "icontains-all",
-    "regex",
-    "starts-with",
-    "similar",
-    "latency",
-    "cost",
-    "is-json",
-    "contains-json",
-    "javascript",
-    "python",
-    "rouge-n",
-    "bleu",
-    "webhook",
-    "levenshtein",
-    "word-count",
-    "is-refusal",
-];
-
 /// Kinds of assertions whose value is a text.
 const TEXTS: &[&str] = &["equals", "contains", "icontains", "starts-with", "regex"];
 
 /// Kinds of assertions whose value is a text or a list of texts.
 const LISTS: &[&str] =
     &["contains-any", "icontains-any", "contains-all", "icontains-all", "similar", "rouge-n", "bleu"];
-
-/// Returns true if a text is a kind of assertion, possibly with a threshold in brackets.
-pub(super) fn is_known(kind: &str) -> bool {
-    let kind = kind.split('(').next().unwrap_or(kind);
-    let kind = kind.strip_prefix("not-").unwrap_or(kind);
-    KNOWN.contains(&kind) || MODEL_GRADED.contains(&kind)
-}
 
 /// An assertion.
 #[derive(Clone, Debug)]
@@ -118,6 +85,14 @@ impl Check {
         let is_graded = MODEL_GRADED.contains(&self.kind.as_str());
         let value = if is_graded { Tree::text(criterion(&self.kind, &value, vars)) } else { value };
         Check { value, ..self.clone() }
+    }
+
+    /// Returns the first expression of the value that is not a variable of the test, with the type of the assertion.
+    pub(super) fn unknown_expression(&self, vars: &Mapping) -> Option<(&str, String)> {
+        let kind = self.kind.as_str();
+        let is_text = [TEXTS, LISTS, MODEL_GRADED].iter().any(|kinds| kinds.contains(&kind));
+        let expression = first_expression(&self.value, vars).filter(|_| is_text)?;
+        Some((kind, Tree::text(expression).shown()))
     }
 
     /// Returns true if the value has a variable.
@@ -265,13 +240,15 @@ impl Check {
 
     /// Converts an assertion that a model checks: the judge reads the criterion of the row.
     fn graded(&self, id: &str, key: String, notes: &mut Notes) -> Metric {
-        let mut entry = match &self.threshold {
-            Some(threshold) => metric_entry(id, "judge_score", &[("threshold", threshold.clone())]),
-            None => metric_entry(id, "judge_score", &[]),
-        };
+        let mut entry = metric_entry(id, "judge_score", &[]);
         let message =
             format!("`{}` becomes a judge that reads what the row expects: PASS or FAIL", self.kind);
-        notes.changed(key, message, &mut entry.comments);
+        notes.changed(key.clone(), message, &mut entry.comments);
+        if let Some(threshold) = &self.threshold {
+            let message =
+                format!("the threshold {threshold} of `{}` is left out: PASS is 1, FAIL is 0", self.kind);
+            notes.dropped(key, message, &mut entry.comments);
+        }
         let expected = Some(("criteria".to_owned(), Tree::text(self.value.plain_text())));
         Metric { entry, expected, need: Some(Need::Judge) }
     }

@@ -17,7 +17,8 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// Returns a pattern that matches texts in which another pattern is not found.
 pub(super) fn absent(pattern: &str) -> String {
-    format!(r"(?s)\A(?!.*(?:{pattern}))")
+    // Dots of the other pattern match no line break.
+    format!(r"\A(?!(?s:.*)(?:{pattern}))")
 }
 
 /// Returns a pattern that matches texts in which each of some texts is found.

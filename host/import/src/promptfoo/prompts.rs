@@ -1,6 +1,6 @@
 //! Prompts of a configuration: texts, files and chats.
 
-use super::tests::FILE;
+use super::FILE;
 use crate::note::Notes;
 use crate::source_folder::SourceFolder;
 use crate::tree::{Mapping, Tree};
@@ -109,6 +109,11 @@ impl Reader<'_> {
                 let parts = text.split(SEPARATOR).map(|part| part.trim_end_matches('\n').to_owned());
                 parts.filter(|part| !part.trim().is_empty()).map(|part| prompt_of(&part)).collect()
             }
+            Ok(text) if path.ends_with(".jsonl") => {
+                text.lines().filter(|line| !line.trim().is_empty()).map(prompt_of).collect()
+            }
+            Ok(text) if path.ends_with(".csv") => prompts_of_table(&text)
+                .unwrap_or_else(|| missing(format!("the table `{path}` has no column `prompt`"), self.notes)),
             Ok(text) => vec![prompt_of(text.trim_end_matches('\n'))],
             Err(reason) => missing(format!("cannot read the prompt `{path}`: {reason}"), self.notes),
         }
@@ -117,8 +122,31 @@ impl Reader<'_> {
 
 /// Returns true if a text is the name of a file, not a prompt.
 fn is_path(text: &str) -> bool {
-    let ends = [".txt", ".md", ".json", ".yaml", ".yml", ".j2"];
+    let ends = [".txt", ".md", ".json", ".jsonl", ".csv", ".yaml", ".yml", ".j2"];
     !text.contains([' ', '\n', '{']) && ends.iter().any(|end| text.ends_with(end))
+}
+
+/// Returns the prompts of a table: its column `prompt` with their `label`, or each line if there is one column.
+fn prompts_of_table(text: &str) -> Option<Vec<Mapping>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let rows = reader.records().collect::<Result<Vec<_>, _>>().ok()?;
+    let (names, others) = rows.split_first()?;
+    let place_of = |name: &str| names.iter().position(|known| known.trim() == name);
+    let (rows, place, label) = match place_of("prompt") {
+        Some(place) => (others, place, place_of("label")),
+        None if rows.iter().all(|row| row.len() == 1) => (rows.as_slice(), 0, None),
+        None => return None,
+    };
+    let mut prompts = Vec::new();
+    for row in rows {
+        let Some(text) = row.get(place).filter(|text| !text.trim().is_empty()) else { continue };
+        let mut prompt = prompt_of(text);
+        if let Some(label) = label.and_then(|label| row.get(label)).filter(|label| !label.is_empty()) {
+            prompt.set("label", Tree::text(label));
+        }
+        prompts.push(prompt);
+    }
+    Some(prompts).filter(|prompts| !prompts.is_empty())
 }
 
 /// Returns the prompt of a text, which may be the messages of a chat as JSON or YAML.

@@ -67,18 +67,18 @@ pub(super) fn convert(config: &Mapping, notes: &mut Notes) -> Vec<Tree> {
 /// Returns the model of a provider: a text, or a mapping with its settings.
 fn model(item: &Tree, key: &str, notes: &mut Notes) -> Option<Tree> {
     let empty = Mapping::default();
-    let (id, config) = match item {
+    let (id, provider) = match item {
         Tree::Map(provider) => match provider.text("id") {
-            Some(id) => (id.to_owned(), provider.get("config").and_then(Tree::as_map).unwrap_or(&empty)),
+            Some(id) => (id.to_owned(), provider),
             // The older form: the id is a key.
             None => {
                 let entry = provider.entries.first()?;
-                let inner = entry.value.as_map().unwrap_or(&empty);
-                (entry.key.clone(), inner.get("config").and_then(Tree::as_map).unwrap_or(&empty))
+                (entry.key.clone(), entry.value.as_map().unwrap_or(&empty))
             }
         },
         scalar => (scalar.plain_text(), &empty),
     };
+    let config = provider.get("config").and_then(Tree::as_map).unwrap_or(&empty);
     let mut model = Mapping::default();
     match named(&id) {
         Some((name, variable)) => {
@@ -95,6 +95,7 @@ fn model(item: &Tree, key: &str, notes: &mut Notes) -> Option<Tree> {
             model.set("name", Tree::text(MODEL));
         }
     }
+    note_keys(&id, provider, key, notes, &mut model.comments);
     for entry in &config.entries {
         match SETTINGS.iter().find(|(old, _)| *old == entry.key) {
             Some((_, new)) => model.set(new, entry.value.clone()),
@@ -108,6 +109,30 @@ fn model(item: &Tree, key: &str, notes: &mut Notes) -> Option<Tree> {
         [only] if model.comments.is_empty() => only.value.clone(),
         _ => Tree::Map(model),
     })
+}
+
+/// Notes keys of a provider without a counterpart.
+fn note_keys(id: &str, provider: &Mapping, key: &str, notes: &mut Notes, comments: &mut Vec<String>) {
+    for name in provider.keys() {
+        let place = format!("{key}.{name}");
+        match name.as_str() {
+            "id" | "label" | "config" => {}
+            "prompts" => {
+                let message = format!("`prompts` of `{id}` is left out: here each model gets each prompt");
+                let help = "run the model with its prompts only: `--set model=… --set prompt=…`";
+                notes.needs_work(place, message, comments).help(help);
+            }
+            "transform" => {
+                let message =
+                    format!("`transform` of `{id}` changes answers by code, and has no counterpart");
+                let help = "an extractor may find the answer: `gage-host list extractors`";
+                notes.needs_work(place, message, comments).help(help);
+            }
+            other => {
+                notes.dropped(place, format!("`{other}` of `{id}` is left out"), comments);
+            }
+        }
+    }
 }
 
 /// Returns the name of a model here, with the variable of its key.

@@ -1,5 +1,7 @@
 //! Tests of a configuration: their variables and assertions.
 
+use super::FILE;
+use super::cells;
 use super::checks::Check;
 use super::variables::{self, MAX_ADDED_BYTES};
 use crate::note::Notes;
@@ -11,10 +13,8 @@ use gage_config::{Problems, parse_document};
 const MAX_TESTS: usize = 10_000;
 /// Maximum number of assertions of a test, with those of sets.
 const MAX_ASSERTIONS: usize = 1_000;
-/// Beginning of a value that names a file.
-pub(super) const FILE: &str = "file://";
-/// Beginning of columns with what a test expects.
-const EXPECTED_COLUMN: &str = "__expected";
+/// Types of assertions whose value may be the name of a file with code.
+const CODE_TYPES: [&str; 4] = ["javascript", "python", "ruby", "webhook"];
 
 /// A test.
 #[derive(Clone, Debug)]
@@ -44,12 +44,17 @@ pub(super) fn read(
         None => Mapping::default(),
     };
     let entries = if entries.is_empty() { vec![Mapping::default()] } else { entries };
+    let usual_vars = reader.vars_of(&usual);
     let mut tests = Vec::new();
     for entry in entries {
         let checks: Vec<Check> = reader.checks(&usual).into_iter().chain(reader.checks(&entry)).collect();
         reader.note_keys(&entry);
-        let mut vars = section(&usual, "vars");
-        section(&entry, "vars").entries.into_iter().for_each(|var| vars.set(&var.key, var.value));
+        if section(&entry, "options").has("provider") {
+            let message = "`options.provider` of a test is left out: one judge checks all tests";
+            reader.work("tests.options.provider", message.to_owned(), JUDGE_HELP);
+        }
+        let mut vars = usual_vars.clone();
+        reader.vars_of(&entry).entries.into_iter().for_each(|var| vars.set(&var.key, var.value));
         for mut vars in combinations(vars) {
             if tests.len() >= MAX_TESTS {
                 let message = format!("only the first {MAX_TESTS} tests are converted");
@@ -63,6 +68,7 @@ pub(super) fn read(
                 reader.work("tests.vars", message, "write the whole text into the row");
             }
             reader.note_structures(&vars, &checks);
+            reader.note_expressions(&vars, &checks);
             let checks = checks.iter().map(|check| check.filled(&vars)).collect();
             tests.push(Test { vars, checks });
         }
@@ -166,6 +172,10 @@ impl Reader<'_> {
         let mut reader =
             csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text.as_bytes());
         let names = reader.headers().cloned().unwrap_or_default();
+        for name in names.iter().filter(|name| name.trim().starts_with(cells::SETTING_COLUMN)) {
+            let message = format!("the column `{name}` of `{path}` sets up assertions, and is left out");
+            self.work(key, message, "write the setting into the metric");
+        }
         let mut tests = Vec::new();
         for row in reader.records().take(MAX_TESTS) {
             let Ok(row) = row else {
@@ -173,19 +183,7 @@ impl Reader<'_> {
                 self.work(key, message, "correct the table");
                 break;
             };
-            let (mut vars, mut asserts) = (Mapping::default(), Vec::new());
-            for (name, value) in names.iter().zip(row.iter()) {
-                let name = name.trim();
-                if name.starts_with(EXPECTED_COLUMN) {
-                    asserts.extend((!value.trim().is_empty()).then(|| assertion_of(value)));
-                } else if !name.starts_with("__") && !name.is_empty() {
-                    vars.set(name, Tree::text(value));
-                }
-            }
-            let mut test = Mapping::default();
-            test.set("vars", Tree::Map(vars));
-            test.set("assert", Tree::List(asserts));
-            tests.push(test);
+            tests.push(cells::test_of(names.iter().zip(row.iter())));
         }
         tests
     }
@@ -219,10 +217,7 @@ impl Reader<'_> {
                 self.work("assert.$ref", message, "write the assertion in its place");
                 continue;
             };
-            if assertion.has("transform") {
-                let message = "`transform` of an assertion changes answers by code, and has no counterpart";
-                self.work("assert.transform", message.to_owned(), EXTRACTOR_HELP);
-            }
+            self.note_settings(assertion);
             if assertion.text("type") == Some("assert-set") {
                 let message = "the assertions of a set are checked one by one; its threshold has no effect";
                 self.notes.changed("assert.assert-set".to_owned(), message.to_owned(), self.comments);
@@ -230,7 +225,7 @@ impl Reader<'_> {
                 open.extend(inner.iter().rev().cloned());
                 continue;
             }
-            checks.push(Check::of(assertion));
+            checks.push(Check::of(&self.with_files(assertion)));
         }
         if checks.iter().any(|check| check.has_weight) {
             let message = "weights have no effect: each assertion is a metric with a figure of its own";
@@ -239,7 +234,96 @@ impl Reader<'_> {
         checks
     }
 
+    /// Notes settings of an assertion that have no counterpart.
+    fn note_settings(&mut self, assertion: &Mapping) {
+        for (key, message, help) in [
+            ("transform", "changes answers by code, and has no counterpart", EXTRACTOR_HELP),
+            ("provider", "is left out: one model serves all assertions", JUDGE_HELP),
+            ("rubricPrompt", "is left out: the judge has the prompt `judge`", PROMPT_HELP),
+        ] {
+            if assertion.has(key) {
+                self.work(&format!("assert.{key}"), format!("`{key}` of an assertion {message}"), help);
+            }
+        }
+    }
+
+    /// Returns an assertion with the content of the files that its value names.
+    fn with_files(&mut self, assertion: &Mapping) -> Mapping {
+        let mut read = assertion.clone();
+        let kind = assertion.text("type").unwrap_or_default();
+        let kind = kind.strip_prefix("not-").unwrap_or(kind);
+        if let Some(value) = read.get_mut("value").filter(|_| !CODE_TYPES.contains(&kind)) {
+            self.read_expected(&format!("assert.{kind}"), value);
+        }
+        read
+    }
+
+    /// Puts the content of a file into the value that names it.
+    fn read_expected(&mut self, key: &str, value: &mut Tree) {
+        if let Tree::List(items) = value {
+            items.iter_mut().for_each(|item| self.read_expected(key, item));
+            return;
+        }
+        let path = value.as_text().and_then(|text| text.strip_prefix(FILE)).map(str::to_owned);
+        let Some(path) = path else { return };
+        let found = match variables::ending_of(&path).as_str() {
+            "json" | "yaml" | "yml" => self.document(&path),
+            _ if !variables::is_read_as_text(&path) => Err("it is code, or not a text".to_owned()),
+            _ => self.folder.read(&path).map(|text| Tree::text(text.trim())),
+        };
+        match found {
+            Ok(found) => *value = found,
+            Err(reason) => {
+                let message = format!("cannot read `{path}`, which an assertion expects: {reason}");
+                self.work(key, message, "write the text in the place of the name of the file");
+            }
+        }
+    }
+
+    /// Returns the variables of a test, or those of the files that it names.
+    fn vars_of(&mut self, test: &Mapping) -> Mapping {
+        let named = match test.get("vars") {
+            Some(Tree::Map(vars)) => return vars.clone(),
+            Some(Tree::List(items)) => items.clone(),
+            Some(scalar) => vec![scalar.clone()],
+            None => Vec::new(),
+        };
+        let mut vars = Mapping::default();
+        for name in named.iter().map(Tree::plain_text) {
+            let path = name.strip_prefix(FILE).unwrap_or(&name);
+            let found = self.document(path).and_then(|found| match found {
+                Tree::Map(found) => Ok(found.entries),
+                _ => Err("it is not a mapping".to_owned()),
+            });
+            match found {
+                Ok(found) => found.into_iter().for_each(|var| vars.set(&var.key, var.value)),
+                Err(reason) => {
+                    let message = format!("cannot read the variables `{path}`: {reason}");
+                    self.work("tests.vars", message, "write the variables into the rows");
+                }
+            }
+        }
+        vars
+    }
+
+    /// Reads a file of YAML or JSON.
+    fn document(&self, path: &str) -> Result<Tree, String> {
+        let text = self.folder.read(path)?;
+        let mut problems = Problems::default();
+        let root = parse_document(path, &text, None, &mut problems).filter(|_| !problems.has_errors());
+        root.map(|root| Tree::of_foreign(&root)).ok_or_else(|| "it is not YAML or JSON".to_owned())
+    }
+
     fn note_keys(&mut self, test: &Mapping) {
+        if test.has("providerOutput") {
+            let message = "`providerOutput` of a test is an answer, and is left out";
+            let help = "give the answers as a file: gage-host run SUITE --answers FILE";
+            self.work("tests.providerOutput", message.to_owned(), help);
+        }
+        if test.has("metadata") {
+            let message = "`metadata` of a test is left out: no figure depends on it";
+            self.notes.dropped("tests.metadata".to_owned(), message.to_owned(), self.comments);
+        }
         for key in ["threshold", "assertScoringFunction"] {
             if test.has(key) {
                 let message =
@@ -256,7 +340,7 @@ impl Reader<'_> {
         }
         if options.has("rubricPrompt") {
             let message = "`options.rubricPrompt` is left out: the judge has the prompt `judge`";
-            self.work("tests.options.rubricPrompt", message.to_owned(), "change `template` of that prompt");
+            self.work("tests.options.rubricPrompt", message.to_owned(), PROMPT_HELP);
         }
         for key in ["prefix", "suffix"] {
             if options.has(key) {
@@ -289,6 +373,14 @@ impl Reader<'_> {
         }
     }
 
+    /// Notes expressions in values of assertions, which stay as they are.
+    fn note_expressions(&mut self, vars: &Mapping, checks: &[Check]) {
+        for (kind, expression) in checks.iter().filter_map(|check| check.unknown_expression(vars)) {
+            let message = format!("`{kind}` has `{expression}`, which is not a variable of the test");
+            self.work(&format!("assert.{kind}"), message, "write the text that it stands for");
+        }
+    }
+
     /// Notes lists and mappings that variables or assertions put into their texts.
     fn note_structures(&mut self, vars: &Mapping, checks: &[Check]) {
         for var in vars.entries.iter().filter(|var| matches!(var.value, Tree::List(_) | Tree::Map(_))) {
@@ -309,40 +401,9 @@ fn referred<'c>(config: &'c Mapping, reference: &str) -> Option<&'c Mapping> {
 
 /// Next step for code that changes an answer.
 const EXTRACTOR_HELP: &str = "an extractor may find the answer: `gage-host list extractors`";
+/// Next step for a model that checks some assertions.
+const JUDGE_HELP: &str = "change the backend of the role `judge` or `embedder` in `role_adapters`";
+/// Next step for the prompt of a judge.
+const PROMPT_HELP: &str = "change `template` of that prompt";
 /// Endings of files with tests.
 const TEST_ENDINGS: [&str; 6] = ["csv", "tsv", "yaml", "yml", "json", "jsonl"];
-
-/// Reads what a cell expects: `TYPE: VALUE`, or the answer itself.
-fn assertion_of(cell: &str) -> Tree {
-    let cell = cell.trim();
-    let mut assertion = Mapping::default();
-    let is_type = |kind: &str| {
-        !kind.is_empty() && kind.chars().all(|one| one.is_ascii_lowercase() || "-()0123456789.".contains(one))
-    };
-    match cell.split_once(':').filter(|(kind, _)| is_type(kind) && super::checks::is_known(kind)) {
-        Some((kind, value)) => {
-            let (kind, threshold) = match kind.split_once('(') {
-                Some((kind, rest)) => (kind, rest.strip_suffix(')')),
-                None => (kind, None),
-            };
-            assertion.set("type", Tree::text(kind));
-            let value = value.trim();
-            let is_list = kind.ends_with("-any") || kind.ends_with("-all");
-            match is_list {
-                true => {
-                    let items = value.split(',').map(|item| Tree::text(item.trim())).collect();
-                    assertion.set("value", Tree::List(items));
-                }
-                false => assertion.set("value", Tree::text(value)),
-            }
-            if let Some(threshold) = threshold.and_then(|text| text.parse::<f64>().ok()) {
-                assertion.set("threshold", Tree::Scalar(threshold.into()));
-            }
-        }
-        None => {
-            assertion.set("type", Tree::text("equals"));
-            assertion.set("value", Tree::text(cell));
-        }
-    }
-    Tree::Map(assertion)
-}

@@ -31,7 +31,8 @@ pub(super) fn text_of_file(path: &str, text: &str) -> String {
     text.trim().to_owned()
 }
 
-fn ending_of(path: &str) -> String {
+/// Returns the ending of a file, in small letters.
+pub(super) fn ending_of(path: &str) -> String {
     path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase()
 }
 
@@ -88,6 +89,27 @@ pub(super) fn spellings(name: &str) -> [String; 2] {
     [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")]
 }
 
+/// Returns the first expression, statement or comment of a value that is not a variable: `{{ name | upper }}`.
+pub(super) fn first_expression(value: &Tree, vars: &Mapping) -> Option<String> {
+    const CODE: [(&str, &str); 3] = [("{{", "}}"), ("{%", "%}"), ("{#", "#}")];
+    if let Tree::List(items) = value {
+        return items.iter().find_map(|item| first_expression(item, vars));
+    }
+    let mut text = value.as_text()?.to_owned();
+    for var in &vars.entries {
+        for spelling in spellings(&var.key) {
+            text = text.replace(&spelling, " ");
+        }
+    }
+    let place_of = |(open, close): &(&str, &str)| {
+        let start = text.find(open)?;
+        let length = text.get(start..)?.find(close)? + close.len();
+        Some((start, start + length))
+    };
+    let (start, end) = CODE.iter().filter_map(place_of).min()?;
+    text.get(start..end).map(str::to_owned)
+}
+
 /// Returns the name of the first `{{ name }}` of a text, with the texts before and after it.
 fn split_at_variable(text: &str) -> Option<(&str, &str, &str)> {
     const OPEN: &str = "{{";
@@ -124,6 +146,23 @@ mod tests {
             let Tree::Map(mut vars) = Tree::of_json(given.clone()) else { panic!("a mapping") };
             assert!(resolve(&mut vars), "{given}");
             assert_eq!(vars.get("a"), Some(&Tree::of_json(expected)), "{given}");
+        }
+    }
+
+    #[test]
+    fn expressions_that_are_no_variables_are_found() {
+        let Tree::Map(vars) = Tree::of_json(json!({"w": "a"})) else { panic!("a mapping") };
+        for (value, expected) in [
+            (json!("{{w}} {{ w }}"), None),
+            (json!("{{ w | upper }}"), Some("{{ w | upper }}")),
+            (json!(["a", "{{w}}{% if w %}b{% endif %}"]), Some("{% if w %}")),
+            (json!("{{w}}{# no #}{{gone}}"), Some("{# no #}")),
+            (json!("{\"a\": {\"b\": 1}}"), None),
+            (json!("a{{2"), None),
+            (json!(5), None),
+        ] {
+            let found = first_expression(&Tree::of_json(value.clone()), &vars);
+            assert_eq!(found.as_deref(), expected, "{value}");
         }
     }
 

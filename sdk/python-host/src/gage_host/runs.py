@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from . import table
 from .comparison import Comparison
@@ -16,6 +16,7 @@ from .errors import Error, Interrupted, error_of
 from .files import Manifest, Metric, Summary
 from .invocation import Ended, StrPath, Value, call, option_words
 from .progress import Progress
+from .reading import read_summary, read_timings
 from .samples import Samples
 
 # Exit codes of `gage-host compare` besides 0 with which it prints a comparison.
@@ -49,24 +50,23 @@ class Run:
         """The counts and figures: `summary.json`.
 
         Raises:
-            Error: If the run has not ended. Its figures do not count.
+            Error: If the run has not ended, because its figures do not count. If the file is gone or damaged.
         """
         self._require_end()
-        summary: Summary = self._read("summary.json")
-        return summary
+        return read_summary(self.folder)
 
     @cached_property
     def metrics(self) -> list[Metric]:
         """All figures, task by task.
 
         Those of metrics that read a clock, such as `latency`, come from `timings.json`.
+
+        Raises:
+            Error: As `summary` does.
         """
-        timings: dict[str, Any] = {}
-        if (self.folder / "timings.json").exists():
-            timings = self._read("timings.json")
-        metrics: list[Metric] = [*self.summary["metrics"], *timings.get("timing_metrics", [])]
-        tasks = [task["task_id"] for task in self.summary["tasks"]]
-        return sorted(metrics, key=lambda metric: tasks.index(metric["task_id"]))
+        places = {task["task_id"]: place for place, task in enumerate(self.summary["tasks"])}
+        metrics = [*self.summary["metrics"], *read_timings(self.folder)]
+        return sorted(metrics, key=lambda metric: places.get(metric["task_id"], len(places)))
 
     def metric(self, metric_id: str, *, task: str | None = None) -> Metric:
         """Returns a figure.
@@ -126,7 +126,7 @@ class Run:
             ended = call(
                 ["compare", *words, "--json", f"--markdown={markdown}", *runs, os.fspath(self.folder)]
             )
-            data = _object(ended.output)
+            data = _object(ended)
             ended.check(accepted=_VERDICT_CODES if data else frozenset())
             return Comparison(ended.exit_code, data, markdown.read_text(encoding="utf-8"))
 
@@ -151,16 +151,13 @@ class Run:
             message = "the run has not ended, so it has no figures; continue it with resume=True"
             raise Error(1, message, self)
 
-    def _read(self, name: str) -> Any:
-        return json.loads((self.folder / name).read_text(encoding="utf-8"))
-
     def _export(self) -> Path:
         words = ["export", "--format=parquet", "--force", "--json"]
         if self.status == "interrupted":
             words.append("--partial")
         ended = call([*words, "--", os.fspath(self.folder)])
         ended.check()
-        return Path(_object(ended.output)["files"][0])
+        return Path(_object(ended)["files"][0])
 
 
 def load(run: StrPath) -> Run:
@@ -172,7 +169,7 @@ def load(run: StrPath) -> Run:
     folder = _folder_of(Path(run))
     ended = call(["runs", "show", "--json", "--", os.path.join(os.curdir, folder)])
     ended.check()
-    manifest: Any = _object(ended.output)
+    manifest: Any = _object(ended)
     return Run(folder.absolute(), manifest)
 
 
@@ -210,15 +207,15 @@ def run(
         progress: Shows the progress.
         options: Every other option of `gage-host run`, with underscores: `offline=True`, `max_time="30m"`.
 
+    With `requests_out=FILE`, the requests are written for the batch API of a provider, and none is sent. This
+    is no error: the run has the status "interrupted" and no answers until `responses=FILE` takes the results.
+
     Raises:
         Refused: If the suite or an option is wrong.
         Incomplete: If samples lack a score. The exception has the run.
         Interrupted: If Ctrl-C or the stop button of a notebook ended the run. The exception has the run.
     """
-    names: dict[str, object] = {"model": model, "prompt": prompt}
-    for name, value in names.items():
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is a string; to evaluate several, call run() once for each")
+    _check_types(set, {"model": model, "prompt": prompt})
     _check_own_options("run", options, "json")
     words = option_words(
         {
@@ -247,7 +244,7 @@ def run(
 
 def _run_of(ended: Ended) -> Run:
     """Returns the run that the program has made, or raises why it is not complete."""
-    folder = _object(ended.output).get("folder")
+    folder = _object(ended).get("folder")
     made = None if folder is None else load(folder)
     if ended.was_interrupted:
         raise Interrupted(ended.exit_code, ended.message or "interrupted", made)
@@ -256,14 +253,36 @@ def _run_of(ended: Ended) -> Run:
     return made
 
 
+def _check_types(values: object, names: Mapping[str, object]) -> None:
+    """Refuses values to set that are not a mapping, and names that are not strings."""
+    for name, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} is a string; to evaluate several, call run() once for each")
+    if values is not None and not isinstance(values, Mapping):
+        raise TypeError('set is a dictionary of values by their keys: set={"tasks.0.max_samples": 5}')
+
+
 def _check_own_options(function: str, options: Mapping[str, object], *own: str) -> None:
-    """Refuses options that the package sets itself."""
+    """Refuses options that the package sets itself, and `help`, which only prints."""
     for name in own:
         if name in options:
             raise TypeError(f"{function}() has no option {name}: it returns an object with the figures")
+    if "help" in options:
+        raise TypeError(f"{function}() has no option help; use `gage-host {function} --help` in a shell")
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Returns a JSON object; an empty one if the program printed none."""
-    value: dict[str, Any] = json.loads(text) if text.strip() else {}
-    return value
+def _object(ended: Ended) -> dict[str, Any]:
+    """Returns the JSON object that the program printed; an empty one if it printed nothing.
+
+    Raises:
+        Error: If it printed anything else.
+    """
+    value: Any
+    try:
+        value = json.loads(ended.output) if ended.output.strip() else {}
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        message = f"gage-host printed something other than a JSON object: {ended.output[:200]!r}"
+        raise Error(ended.exit_code, message)
+    return cast("dict[str, Any]", value)

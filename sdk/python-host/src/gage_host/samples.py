@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .reading import read_samples
 
 if TYPE_CHECKING:
     import pandas
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class Samples:
     """The samples of a run. They are read when a method asks for them.
 
-    Iterating reads `samples.jsonl`, a dictionary for each sample, one at a time. The tables have the columns
-    of the program's Parquet export, which the first of them writes.
+    Iterating reads `samples.jsonl`, a dictionary for each sample, one at a time. It raises `Error` at a line
+    that is cut or damaged. The tables have the columns of the program's Parquet export, which the first of
+    them writes.
     """
 
     def __init__(self, folder: Path, export: Callable[[], Path]) -> None:
@@ -32,9 +34,7 @@ class Samples:
         self._parquet: Path | None = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        with open(self._folder / "samples.jsonl", encoding="utf-8", newline="\n") as lines:
-            for line in lines:
-                yield json.loads(line)
+        return read_samples(self._folder)
 
     def __repr__(self) -> str:
         return f"<samples of {os.fspath(self._folder)!r}>"
@@ -88,9 +88,12 @@ def _names(columns: Sequence[str], known: Sequence[str]) -> list[str]:
 
     Raises:
         KeyError: If the samples do not have one of them.
+        ValueError: If there are none. A table without columns has no rows in some libraries.
     """
     if isinstance(columns, str):
         raise TypeError(f"columns is a list of names: columns=[{columns!r}]")
+    if len(columns) == 0:
+        raise ValueError("columns is empty; name a column, or leave columns out for all of them")
     for name in columns:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
