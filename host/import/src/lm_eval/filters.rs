@@ -221,7 +221,8 @@ fn has_anchor(pattern: &str) -> bool {
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => {
-                if letters.next().is_some_and(|escaped| !is_in_set && "AZB".contains(escaped)) {
+                let is_anchor = letters.next().is_some_and(|escaped| "AZB".contains(escaped));
+                if is_anchor && !is_in_set {
                     return true;
                 }
             }
