@@ -153,6 +153,11 @@ impl KernelFolder {
         UnusedKernels { name: self.build, reason }
     }
 
+    /// Returns the warning about a damaged module.
+    fn damage(&self, reason: &str) -> String {
+        format!("the kernels `{}` are left out: {reason}; install gage-host again", self.build)
+    }
+
     /// Returns the modules in the folder. Other files, such as libraries that the modules need, are left out.
     fn modules(&self) -> Result<Vec<PathBuf>, String> {
         let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", self.path.display());
@@ -175,9 +180,10 @@ impl KernelFolder {
             let folder = self.path.display();
             return Err(format!("{folder} holds {} modules instead of one", modules.len()));
         }
-        modules.iter().try_for_each(|module| check_whole(module)).inspect_err(|reason| {
-            tracing::warn!("the kernels `{}` are left out: {reason}; install gage-host again", self.build);
-        })?;
+        modules
+            .iter()
+            .try_for_each(|module| check_whole(module))
+            .inspect_err(|reason| tracing::warn!("{}", self.damage(reason)))?;
         let load_all = || modules.iter().filter(|module| load_module(module)).count();
         // The reason is part of the greeting.
         let (loaded, log) = captured_without_errors(Level::INFO, load_all);
@@ -254,6 +260,7 @@ pub fn gpu_devices() -> Vec<(GpuDevice, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_recorded_messages::RecordedError as _;
 
     /// Creates folders of kernels, each with one module.
     fn folders(root: &Path, names: &[&str]) -> Vec<KernelFolder> {
@@ -316,6 +323,7 @@ mod tests {
             };
             assert!(is_expected, "{expected:?}: {found:?}");
             if let Some(reason) = found {
+                assert!(folder.damage(&reason).recorded("model_files").ends_with("install gage-host again"));
                 assert_eq!(folder.load(), Err(reason));
             }
         }

@@ -168,6 +168,20 @@ fn edits_made_while_a_command_fetches_are_kept() {
 }
 
 #[test]
+fn push_that_leaves_signatures_behind_warns() {
+    let team = Team::with_first();
+    let push = |revision: &str| {
+        let reference = team.reference("0.1.0");
+        team.run(&["plugin", "push", "word-recall.wasm", &reference, "--revision", revision]).expect_code(0)
+    };
+    let warning = "with the same component; signatures of it are not about the new one";
+    for (revision, is_warned) in [("first", true), ("first", false), ("second", true)] {
+        let pushed = push(revision);
+        assert_eq!(pushed.stderr.contains(warning), is_warned, "{}", pushed.stderr);
+    }
+}
+
+#[test]
 fn updated_plugin_is_accepted_by_a_lock() {
     let team = Team::with_first();
     team.write_suite("0.1.0", &format!(", sha256: {}", sha256(FIRST)));
