@@ -56,10 +56,16 @@ impl PackageStore {
         reference: &OciReference,
         sha256: Option<Digest>,
     ) -> Result<Option<StoredPackage>, StoreError> {
-        let is_match = |record: &Record| record.matches(reference, sha256);
-        let mut records: Vec<Record> = self.records(reference)?.into_iter().filter(is_match).collect();
+        let all = self.records(reference)?;
+        let mut records: Vec<Record> =
+            all.iter().filter(|record| record.matches(reference, sha256)).cloned().collect();
         records.sort_by_key(|record| (record.reference.tag() == reference.tag(), record.sequence));
-        for record in records.into_iter().rev() {
+        for mut record in records.into_iter().rev() {
+            // Signatures belong to the manifest, by whichever name it was fetched with them.
+            let of_manifest = all.iter().filter(|other| other.manifest == record.manifest);
+            record.signatures = of_manifest.flat_map(|other| other.signatures.clone()).collect();
+            record.signatures.sort();
+            record.signatures.dedup();
             if let Some(package) = self.load(reference, record)? {
                 return Ok(Some(package));
             }

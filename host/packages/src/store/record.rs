@@ -10,7 +10,7 @@ use std::io;
 const FORMAT: u32 = 1;
 
 /// A package that was saved, and the digests of its blobs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) reference: OciReference,
     pub(crate) component: Digest,

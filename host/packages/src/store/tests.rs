@@ -51,6 +51,22 @@ fn a_saved_package_is_found_with_its_parts() {
 }
 
 #[test]
+fn signatures_belong_to_a_manifest_and_not_to_its_name() {
+    let (_folder, store) = store();
+    let unsigned = package("r.example/x:1", b"one", &[]);
+    let by_digest = unsigned.reference.with_digest(Digest::of_bytes(&unsigned.manifest));
+    store
+        .save(&NewPackage { reference: by_digest.clone(), ..package("r.example/x:1", b"one", &[]) })
+        .unwrap();
+    let signatures = || store.find(&by_digest, None).unwrap().unwrap().signatures;
+    assert_eq!(signatures().len(), 0);
+    store.save(&package("r.example/x:1", b"two", &self::signatures())).unwrap();
+    assert_eq!(signatures().len(), 0, "the component is another one");
+    store.save(&package("r.example/x:1", b"one", &self::signatures())).unwrap();
+    assert_eq!(signatures().len(), 3);
+}
+
+#[test]
 fn the_last_package_of_a_tag_counts_without_a_digest() {
     let (_folder, store) = store();
     let (one, two) = (package("r.example/x:1", b"one", &[]), package("r.example/x:1", b"two", &[]));

@@ -3,6 +3,7 @@
 use super::target::package_reference;
 use crate::arguments::PrintArguments;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use gage_core::OciReference;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ pub(crate) struct PluginPushArguments {
     pub(crate) reference: OciReference,
 
     /// Revision of the source, such as a commit of git.
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, value_name = "REVISION", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) revision: Option<String>,
 
     #[command(flatten)]

@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::Permissions;
 use gage_core::OciReference;
-use gage_plugin::{Capability, ComponentSummary, RegistryError};
+use gage_plugin::{Capability, ComponentSummary, RegistryError, World};
 use gage_suite::{PluginPin, SuitePlugins};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -70,6 +70,9 @@ fn added(pin: &PluginPin, path: &Path, summary: &ComponentSummary) -> String {
     let mut text = format!("added `{}`, a plugin of the kind `{kind}`, to {}", pin.id, path.display());
     // Writing to a string cannot fail.
     let _ = write!(text, "\n  source  {}\n  sha256  {}", pin.source, summary.digest.hex());
+    if summary.world == World::Metric {
+        let _ = write!(text, "\nto score with it, name it in the suite: metrics: [{}]", pin.id);
+    }
     let wanted = summary.capabilities();
     if !wanted.is_empty() {
         let names = wanted.iter().map(|one| one.name()).collect::<Vec<_>>().join(" and ");
@@ -86,7 +89,6 @@ fn added(pin: &PluginPin, path: &Path, summary: &ComponentSummary) -> String {
 mod tests {
     use super::*;
     use gage_core::Digest;
-    use gage_plugin::World;
 
     #[test]
     fn ids_are_the_last_part_of_the_name() {
