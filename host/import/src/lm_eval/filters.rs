@@ -28,7 +28,7 @@ pub(super) struct Pipeline {
     patterns: Vec<Option<(String, &'static str)>>,
 }
 
-/// What the metrics of a task do with an answer.
+/// Properties of the metrics of a task that decide how filters are converted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MetricTraits {
     /// True if they can find an answer by a pattern themselves.

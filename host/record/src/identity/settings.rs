@@ -13,7 +13,8 @@ const FREE_SECTIONS: [&str; 7] =
 pub(super) const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
 
 /// Keys that change no number: the section, the path from an entry of it to the mapping, and the keys in that
-/// mapping. They name places whose content is pinned by a digest, set speeds or timeouts, or are secret.
+/// mapping. They name places whose content is pinned by a digest, check such a digest, set speeds or timeouts, or are
+/// secret.
 /// Other mappings, such as plugin parameters, may use the same names for something else.
 const FREE_KEYS: [(&str, &[&str], &[&str]); 12] = [
     (
