@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint docs reference fetch-model python-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references test-kernels test-s3 test-registry peers test-engines parity
+.PHONY: help setup build run test lint docs reference fetch-model python-runner javascript-runner release cuda install wheel test-wheel test-python dist bench fuzz coverage error-rates test-references test-kernels test-s3 test-registry peers test-engines parity
 
 # On Linux, optimised builds of gage-model load their kernels from folders beside it.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -48,6 +48,9 @@ reference: setup ## Write the generated pages of the documentation again
 
 python-runner: ## Build the metric python_tests, which runs programs of models, beside the programs of `make release` (fetches componentize-py)
 	tools/python-runner/build.sh "$(TARGET)/release/plugins"
+
+javascript-runner: ## Build the metric javascript_tests in the same way (fetches componentize-js, and needs Node)
+	tools/javascript-runner/build.sh "$(TARGET)/release/plugins"
 
 release: setup ## Build the programs as they are meant to be used, into target/release
 	@$(call REMOVE_LINKS,$(TARGET)/release)

@@ -1,5 +1,5 @@
-//! Programs of models that run in the sandbox: the metric `python_tests` with right, wrong and hostile candidates. The
-//! component is a file of the installation.
+//! Programs of models that run in the sandbox: the metrics `python_tests` and `javascript_tests` with right, wrong and hostile
+//! candidates. Their components are files of the installation.
 
 use crate::languages::{cache_folder, is_there};
 use crate::support::{CommandOutput, Workspace, program_file, repository};
@@ -30,15 +30,16 @@ impl Installation {
     /// Creates one with a component.
     fn with(component: &Path) -> Installation {
         let installation = Installation::new();
-        let file = installation.component();
+        let file = installation.copy_of(component);
         fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         fs::copy(component, file).expect("copied");
         installation
     }
 
-    /// Returns the path of its component.
-    fn component(&self) -> PathBuf {
-        self.folder.path().join("lib/gage-host/plugins/python_tests.wasm")
+    /// Returns the path of its copy of a component.
+    fn copy_of(&self, component: &Path) -> PathBuf {
+        let name = component.file_name().expect("a name");
+        self.folder.path().join("lib/gage-host/plugins").join(name)
     }
 
     /// Runs its program in a workspace.
@@ -51,38 +52,60 @@ impl Installation {
     }
 }
 
-/// Returns the component, which is built once. `None` if there is no Python to build it with.
+/// Returns the component for Python, which is built once. `None` if there is no Python to build it with.
 fn component() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT.get_or_init(build).as_deref()
+    BUILT.get_or_init(|| has_python().then(|| build("python-runner", "python_tests"))).as_deref()
 }
 
-fn build() -> Option<PathBuf> {
-    if !is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10) {
+/// Returns the component for JavaScript, which is built once. `None` if there is no Node or no Python to build it with.
+fn javascript_component() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| (has_node() && has_python()).then(|| build("javascript-runner", "javascript_tests")))
+        .as_deref()
+}
+
+fn has_python() -> bool {
+    let is_found = is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10);
+    if !is_found {
         eprintln!("skipped: there is no Python 3.10 with venv");
-        return None;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python_tests");
-    let built = Command::new(repository().join("tools/python-runner/build.sh"))
+    is_found
+}
+
+fn has_node() -> bool {
+    let is_found = is_there("node", &["--version"], 20) && is_there("npm", &["--version"], 1);
+    if !is_found {
+        eprintln!("skipped: there is no Node 20 with npm");
+    }
+    is_found
+}
+
+/// Builds a component with the script of a folder in `tools`.
+fn build(tool: &str, name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let built = Command::new(repository().join("tools").join(tool).join("build.sh"))
         .arg(&folder)
         .env("GAGE_CACHE_DIR", cache_folder())
         .stdin(Stdio::null())
         .output()
         .expect("the script runs");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    Some(folder.join("python_tests.wasm"))
+    folder.join(format!("{name}.wasm"))
 }
 
 /// Entry of `plugins` with the usual fuel, so that endless loops end soon.
-const LESS_FUEL: &str =
-    "plugins: [{id: python_tests, source: python_tests, limits: {fuel_per_item: 500000000}}]\n";
+fn less_fuel(name: &str) -> String {
+    format!("plugins: [{{id: {name}, source: {name}, limits: {{fuel_per_item: 500000000}}}}]\n")
+}
 
-fn passes_its_cases(cases: &str, expected: &str) {
-    let Some(component) = component() else { return };
+fn passes_its_cases(component: Option<&Path>, name: &str, cases: &str, expected: &str) {
+    let Some(component) = component else { return };
     let workspace = Workspace::new();
-    workspace.write("plugins.yaml", LESS_FUEL);
+    workspace.write("plugins.yaml", less_fuel(name));
     let cases = repository().join("tests/code").join(cases).display().to_string();
-    let arguments = ["plugin", "test", "python_tests", "--config", "plugins.yaml", "--cases", &cases];
+    let arguments = ["plugin", "test", name, "--config", "plugins.yaml", "--cases", &cases];
     let tested = Installation::with(component).run(&workspace, &arguments).expect_code(0);
     // Before it is what programs printed.
     let last = tested.stdout.lines().last().unwrap_or_default();
@@ -109,7 +132,7 @@ fn write_suite(workspace: &Workspace) {
 fn component_that_is_not_installed_is_reported_once() {
     let (installation, workspace) = (Installation::new(), Workspace::new());
     write_suite(&workspace);
-    workspace.write("entry.yaml", format!("{LESS_FUEL}{}", workspace.read("suite.yaml")));
+    workspace.write("entry.yaml", less_fuel("python_tests") + &workspace.read("suite.yaml"));
     for command in [
         &["validate", "suite.yaml"][..],
         &["validate", "entry.yaml"],
@@ -122,14 +145,23 @@ fn component_that_is_not_installed_is_reported_once() {
         assert!(ended.stderr.contains("/lib/gage-host/plugins"), "{}", ended.stderr);
         assert!(ended.stderr.contains("`make python-runner`"), "{}", ended.stderr);
     }
+    let ended = installation.run(&workspace, &["metrics", "javascript_tests"]).expect_code(2);
+    assert!(ended.stderr.contains("`make javascript-runner`"), "{}", ended.stderr);
 }
 
 #[test]
 fn installed_component_is_listed_as_it_describes_itself() {
-    let Some(component) = component() else { return };
+    for (component, name) in [(component(), "python_tests"), (javascript_component(), "javascript_tests")] {
+        if let Some(component) = component {
+            is_listed_as_it_describes_itself(component, name);
+        }
+    }
+}
+
+fn is_listed_as_it_describes_itself(component: &Path, name: &str) {
     let (installation, workspace) = (Installation::with(component), Workspace::new());
     let json = |arguments: &[&str]| installation.run(&workspace, arguments).expect_code(0).stdout_json();
-    let own = json(&["plugin", "inspect", "python_tests", "--json"]);
+    let own = json(&["plugin", "inspect", name, "--json"]);
     assert_eq!(
         (&own["limits"]["fuel_per_item"], &own["limits"]["wall_time"]),
         (&json!(10_000_000_000_u64), &json!(60.0))
@@ -137,10 +169,10 @@ fn installed_component_is_listed_as_it_describes_itself() {
     let listed = json(&["list", "--json"]);
     let entry = |kind: &str| {
         let mut entries = listed[kind].as_array().expect("a list").iter();
-        entries.find(|entry| entry["name"] == "python_tests").expect("the component")
+        entries.find(|entry| entry["name"] == name).expect("the component")
     };
     let (metric, plugin) = (entry("metrics"), entry("plugins"));
-    let file = fs::canonicalize(installation.component()).expect("the component");
+    let file = fs::canonicalize(installation.copy_of(component)).expect("the component");
     assert_eq!(plugin["source"], file.display().to_string());
     for key in ["description", "version", "digest"] {
         assert_eq!(plugin[key], own[key], "{key}");
@@ -150,8 +182,8 @@ fn installed_component_is_listed_as_it_describes_itself() {
     for (key, value) in members[0].as_object().expect("a member") {
         assert_eq!(metric[key], *value, "{key}: record the description in host/bundle/descriptions again");
     }
-    let explained = json(&["metrics", "python_tests", "--json"]);
-    assert_eq!(explained["name"], "python_tests");
+    let explained = json(&["metrics", name, "--json"]);
+    assert_eq!(explained["name"], name);
 }
 
 #[test]
@@ -166,8 +198,8 @@ fn lock_pins_the_installed_component() {
     assert_eq!(limits["fuel_per_item"], json!(10_000_000_000_u64));
     for (content, found) in [(Some("no component"), "sha256:"), (None, "(nothing)")] {
         match content {
-            Some(text) => fs::write(installation.component(), text).expect("written"),
-            None => fs::remove_file(installation.component()).expect("removed"),
+            Some(text) => fs::write(installation.copy_of(component), text).expect("written"),
+            None => fs::remove_file(installation.copy_of(component)).expect("removed"),
         }
         let ended = installation.run(&workspace, &["run", "suite.yaml", "--locked"]).expect_code(3);
         let row = ended.stderr.lines().find(|line| line.contains("plugins.python_tests.digest"));
@@ -177,12 +209,18 @@ fn lock_pins_the_installed_component() {
 
 #[test]
 fn programs_pass_exactly_if_they_are_right() {
-    passes_its_cases("candidates.jsonl", "126 of 126");
+    passes_its_cases(component(), "python_tests", "candidates.jsonl", "126 of 126");
 }
 
 #[test]
 fn hostile_programs_do_not_pass() {
-    passes_its_cases("hostile.jsonl", "136 of 136");
+    passes_its_cases(component(), "python_tests", "hostile.jsonl", "136 of 136");
+}
+
+/// Right, wrong and hostile programs, and tests that cannot be used.
+#[test]
+fn programs_in_javascript_pass_exactly_if_they_are_right() {
+    passes_its_cases(javascript_component(), "javascript_tests", "javascript.jsonl", "151 of 151");
 }
 
 /// Rows of the shape of HumanEval, with two answers for each: the right program and an endless loop.
@@ -210,10 +248,11 @@ fn pass_at_k_counts_programs_that_do_not_end() {
     workspace.write(
         "suite.yaml",
         format!(
-            "{LESS_FUEL}datasets: rows.jsonl\nanswers: answers.jsonl\nprompt: '{{{{ prompt }}}}'\n\
+            "{}datasets: rows.jsonl\nanswers: answers.jsonl\nprompt: '{{{{ prompt }}}}'\n\
              custom: {{repeat: 2}}\n\
              metrics: [{{metric_id: solved, implementation: python_tests, \
-             aggregation: {{pass_at_k: {{k: [1, 2]}}}}}}]\n"
+             aggregation: {{pass_at_k: {{k: [1, 2]}}}}}}]\n",
+            less_fuel("python_tests")
         ),
     );
     let installation = Installation::with(component);

@@ -1,8 +1,8 @@
 """Puts a component into another one twice: the first instance runs the candidate, the second one the tests.
 
-    compose.py INTERPRETER.wasm OUTPUT.wasm
+    compose.py INTERPRETER.wasm OUTPUT.wasm [text|bytes]
 
-The interpreter exports `answer` and imports `ask`, both functions of a text that return a text. The `ask` of the second
+The interpreter exports `answer` and imports `ask`, both functions of a text (or of bytes) that return the same. The `ask` of the second
 instance is the `answer` of the first; that of the first traps. Each instance has a memory of its own, which the other cannot
 reach. The result has the other imports of the interpreter, and exports `gage:plugin/metric`.
 """
@@ -86,23 +86,28 @@ def imports_of(content: bytes) -> list[tuple[str, int, bytes]]:
     return found
 
 
-def trap_component() -> bytes:
-    """Returns a component that exports `f`, a function of a text that returns a text, which traps."""
-    function_type = b"\x01\x40\x01" + text("request") + b"\x73\x00\x73"
+# Types by the last argument: definitions before that of the function, the type of the request, and the function's index.
+TYPES = {"text": (b"", b"\x73", 0), "bytes": (b"\x70\x7d", b"\x00", 1)}
+
+
+def trap_component(kind: str) -> bytes:
+    """Returns a component that exports `f`, a function of a request that returns a reply, which traps."""
+    before, value, index = TYPES[kind]
+    function_type = bytes([index + 1]) + before + b"\x40\x01" + text("request") + value + b"\x00" + value
     parts = [
         section(CORE_MODULE, TRAP_MODULE),
         section(CORE_INSTANCE, b"\x01\x00\x00\x00"),
         section(TYPE, function_type),
         # The memory, the allocator, and the function.
         section(ALIAS, b"\x03" + b"\x00\x02\x01\x00" + text("m") + b"\x00\x00\x01\x00" + text("r") + b"\x00\x00\x01\x00" + text("f")),
-        # (canon lift (core func 1) string-encoding=utf8 (memory 0) (realloc 0)) (type 0)
-        section(CANON, b"\x01\x00\x00\x01\x03\x00\x03\x00\x04\x00\x00"),
+        # (canon lift (core func 1) string-encoding=utf8 (memory 0) (realloc 0)) (type index)
+        section(CANON, b"\x01\x00\x00\x01\x03\x00\x03\x00\x04\x00" + bytes([index])),
         section(EXPORT, b"\x01\x00" + text("f") + b"\x01\x00\x00"),
     ]
     return HEADER + b"".join(parts)
 
 
-def compose(interpreter: bytes) -> bytes:
+def compose(interpreter: bytes, request_kind: str) -> bytes:
     """Returns the component with two instances of the interpreter."""
     prefix, instances, has_ask = [], [], False
     for kind, content in sections(interpreter):
@@ -138,7 +143,7 @@ def compose(interpreter: bytes) -> bytes:
     trap, candidate, tests, metric = count, count + 1, count + 2, count + 3
     parts = [
         *prefix,
-        section(COMPONENT, trap_component()),
+        section(COMPONENT, trap_component(request_kind)),
         section(COMPONENT, interpreter),
         section(INSTANCE, b"\x01\x00\x00\x00"),
         exported(FUNC, trap, "f"),
@@ -152,4 +157,5 @@ def compose(interpreter: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_bytes(compose(Path(sys.argv[1]).read_bytes()))
+    source, output, *kinds = sys.argv[1:]
+    Path(output).write_bytes(compose(Path(source).read_bytes(), kinds[0] if kinds else "text"))

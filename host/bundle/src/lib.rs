@@ -134,15 +134,25 @@ pub const COMPONENTS: &[BundledComponent] = &[
 ];
 
 /// Components that may be installed beside the program. `tests/end_to_end/code_execution.rs` compares each with its file.
-pub const OPTIONAL_COMPONENTS: &[OptionalComponent] = &[OptionalComponent {
-    name: "python_tests",
-    world: World::Metric,
-    members: &["python_tests"],
-    description: include_str!("../descriptions/python_tests.json"),
-    remedy: "it runs programs that models write, and is a file of its own because of its size; the wheel and the archive \
-             contain it; in a clone, `make python-runner` builds it beside the programs of `make release`, and `make \
-             install` installs it with them",
-}];
+pub const OPTIONAL_COMPONENTS: &[OptionalComponent] = &[
+    OptionalComponent {
+        name: "javascript_tests",
+        world: World::Metric,
+        members: &["javascript_tests"],
+        description: include_str!("../descriptions/javascript_tests.json"),
+        remedy: "it runs programs that models write, and is a file of its own because of its size; in a clone, \
+                 `make javascript-runner` builds it beside the programs of `make release`",
+    },
+    OptionalComponent {
+        name: "python_tests",
+        world: World::Metric,
+        members: &["python_tests"],
+        description: include_str!("../descriptions/python_tests.json"),
+        remedy: "it runs programs that models write, and is a file of its own because of its size; the wheel and the \
+                 archive contain it; in a clone, `make python-runner` builds it beside the programs of `make release`, and \
+                 `make install` installs it with them",
+    },
+];
 
 #[cfg(test)]
 mod tests {

@@ -17,8 +17,8 @@ pub(super) const PAGES: &[PluginPage] = &[
         file: "metrics.md",
         title: "Metrics",
         introduction: "A metric compares an answer with its reference and gives one or more values. `gage-host metrics NAME` prints the \
-                       same with the digest of the component. [`python_tests`](../guides/code-execution.md), which runs programs of models, \
-                       is a file of its own and not listed here.",
+                       same with the digest of the component. [`python_tests` and `javascript_tests`](../guides/code-execution.md), \
+                       which run programs of models, are files of their own and not listed here.",
         kinds: &[("metrics", "", "metric")],
     },
     PluginPage {
