@@ -53,6 +53,10 @@ fn prompts_see_computed_fields_and_examples() {
     let workspace = workspace(&server.backend(""), PARAMS);
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert_eq!(prompts(&server.bodies()), PROMPTS);
+    // An export builds the prompts again.
+    let exported = workspace.lm_eval_arguments("r");
+    let prompts_of: Vec<&Value> = exported.iter().map(|line| &line["gen_args_0"]["arg_0"]).collect();
+    assert_eq!(prompts_of, PROMPTS);
     let sample = &workspace.samples("r")[1]["sample"];
     assert_eq!(sample["_row"]["words"], json!(["question", "1"]), "{sample}");
     assert_eq!(sample["_row"].get("nothing"), Some(&Value::Null), "{sample}");

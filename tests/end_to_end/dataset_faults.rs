@@ -172,6 +172,24 @@ fn error_in_a_hub_selection_points_at_its_key() {
 }
 
 #[test]
+fn text_that_is_too_large_a_number_needs_quotes() {
+    let workspace = Workspace::new();
+    for (revision, is_refused) in [("1234567e890", true), ("'1234567e890'", false), ("1234567e89", false)] {
+        let text = format!(
+            "datasets:\n  - dataset_id: d\n    loader: hf_hub\n    params: {{hub_id: a/b, revision: {revision}}}\n\
+             model: openai:m@http://127.0.0.1:9/v1\nmetrics: [exact_match]\n"
+        );
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(if is_refused { 2 } else { 0 });
+        for expected in
+            ["error: the number 1234567e890 is too large", "help: write it in quotes if it is a text"]
+        {
+            assert_eq!(ended.stderr.contains(expected), is_refused, "{revision}: {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
 fn preprocessor_with_invalid_output_fails_its_cases() {
     let workspace = Workspace::new();
     let preprocess = gage_plugin_bundle::COMPONENTS.iter().find(|one| one.name == "preprocess");

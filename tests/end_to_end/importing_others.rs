@@ -97,6 +97,35 @@ const PROMPTS: &[(&str, [&str; 2], Option<&str>)] = &[
         ["D\nS\n1\n\n\nQ1?", "D\nS\n1\n\n\nQ2? "],
         Some(""),
     ),
+    // Without a prefix, the delimiter stands before the answer of an example.
+    (
+        "gen_prefix: \"{% if question == 'S' %}{% else %}So{% endif %}\"\n",
+        ["Q: S\nA: 1\n\nQ: Q1?\nA: So", "Q: S\nA: 1\n\nQ: Q2? \nA: So"],
+        Some(""),
+    ),
+    (
+        "doc_to_text: \"{{question}}\\n\"\ngen_prefix: \"{% if question == 'S' %}{% else %}So{% endif %}\"\n",
+        ["S\n 1\n\nQ1?\nSo", "S\n 1\n\nQ2? \nSo"],
+        Some(""),
+    ),
+    (
+        "gen_prefix: \"{% if question == 'S' %}Thus{% endif %}\"\n",
+        ["Q: S\nA: Thus 1\n\nQ: Q1?\nA:", "Q: S\nA: Thus 1\n\nQ: Q2? \nA:"],
+        Some(""),
+    ),
+    // Jinja reads each line break of a template as `\n`. Those of delimiters stay.
+    ("doc_to_text: \"Q: {{question}}\\r\\nA:\\r\"\n", ["Q: Q1?\nA:\n", "Q: Q2? \nA:\n"], None),
+    (
+        "doc_to_text: |-\r\n  Q: {{question}}\r\n  A:\r\ntarget_delimiter: \"\\r\\n\"\n\
+         description: \"D\\r\\n\"\n",
+        ["D\nQ: S\nA:\r\n1\n\nQ: Q1?\nA:", "D\nQ: S\nA:\r\n1\n\nQ: Q2? \nA:"],
+        Some(""),
+    ),
+    (
+        "gen_prefix: \"So\\r\\n\"\ndoc_to_target: \"{{answer}}\\r!\"\n",
+        ["Q: S\nA: So\n1\n!\n\nQ: Q1?\nA: So\n", "Q: S\nA: So\n1\n!\n\nQ: Q2? \nA: So\n"],
+        Some(""),
+    ),
     ("doc_to_target: ['7', '{{x}}']\n", ["Q: S\nA: 7\n\nQ: Q1?\nA:", "Q: S\nA: 7\n\nQ: Q2? \nA:"], Some("")),
 ];
 
@@ -216,6 +245,13 @@ const FILTER_CASES: &[FilterCase] = &[
     // A pattern of the whole answer, without the white space around it.
     FilterCase {
         filters: "{filter: [{function: remove_whitespace}, {function: regex, regex_pattern: '^(\\w+)$'}]}",
+        answer: "\n  Lima \n",
+        ..PLAIN
+    },
+    // The answer is in the second alternative of a pattern.
+    FilterCase {
+        filters: "{filter: [{function: remove_whitespace}, \
+                  {function: regex, regex_pattern: 'is (\\d+)$|^(\\w+)$'}]}",
         answer: "\n  Lima \n",
         ..PLAIN
     },

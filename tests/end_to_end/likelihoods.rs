@@ -95,6 +95,12 @@ fn options_end_the_prompts_and_the_target_is_scored() {
         .collect();
     assert_eq!(scored, [json!(["A", -5.0, 10, 9]), json!(["B", -2.5, 10, 9])]);
     assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
+    let request = |prompt: &str, text: &str| json!({"arg_0": prompt, "arg_1": text});
+    let first = json!({
+        "gen_args_0": request("Ann called Sue because Ann", " was late."),
+        "gen_args_1": request("Ann called Sue because Sue", " was late."),
+    });
+    assert_eq!(workspace.lm_eval_arguments("r")[0], first);
 }
 
 #[test]

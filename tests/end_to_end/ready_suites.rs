@@ -112,6 +112,22 @@ fn missing_key_is_reported_once_at_the_option() {
 }
 
 #[test]
+fn missing_key_is_reported_before_data_are_fetched() {
+    let (hub, workspace) = (hub(), Workspace::new());
+    let cache = workspace.path("cache");
+    let endpoint = format!("datasets.gsm8k.params.endpoint={}", hub.endpoint());
+    for (model, variable) in
+        [("openai:m", "OPENAI_API_KEY"), ("anthropic:m", "ANTHROPIC_API_KEY"), ("gemini:m", "GEMINI_API_KEY")]
+    {
+        let words = ["eval", "gsm8k", "--model", model, "--set", &*endpoint];
+        let ended = workspace.run_with_env([("GAGE_CACHE_DIR", &cache)], &words).expect_code(2);
+        let expected = format!("error: the environment variable {variable} is not set");
+        assert_eq!(ended.stderr.matches(&expected).count(), 1, "{}", ended.stderr);
+        assert!(hub.seen().is_empty(), "{model}: {:?}", hub.seen());
+    }
+}
+
+#[test]
 fn limit_that_leaves_subjects_out_is_reported() {
     let workspace = Workspace::new();
     let row = |number: usize| {
@@ -127,20 +143,36 @@ fn limit_that_leaves_subjects_out_is_reported() {
     let text = suite(&constant_backend(&workspace, "1"), "[exact_match]");
     workspace.write("suite.yaml", text + "  slices: [metadata.subject]\n");
     let warning = "the limit of samples keeps the first rows of task `rows`, with";
-    for (options, counts) in [
-        ("--limit 3", Some("1 of 3")),
-        ("--max-samples 4", Some("2 of 3")),
-        ("--limit 7", None),
-        ("--limit 3 --set datasets.rows.params.shuffle=true", None),
-        ("--set custom.max_samples=3", None),
+    for (run_id, options, counts) in [
+        ("one", "--limit 3", Some("1 of 3")),
+        ("two", "--max-samples 4", Some("2 of 3")),
+        ("all", "--limit 7", None),
+        ("mixed", "--limit 3 --set datasets.rows.params.shuffle=true", None),
+        ("suite", "--set custom.max_samples=3", None),
     ] {
-        for command in ["plan", "run"] {
-            let words: Vec<&str> = [command, "suite.yaml"].into_iter().chain(options.split(' ')).collect();
+        let run = format!("run suite.yaml --run-id {run_id}");
+        for command in ["plan suite.yaml", &*run] {
+            let words: Vec<&str> = command.split(' ').chain(options.split(' ')).collect();
             let ended = workspace.run(&words).expect_code(0);
             let expected = counts.map(|counts| format!("{warning} {counts} values of `metadata.subject`"));
             let is_found = expected.is_none_or(|expected| ended.stderr.contains(&expected));
             assert!(is_found, "{words:?}\n{}", ended.stderr);
             assert_eq!(ended.stderr.contains(warning), counts.is_some(), "{words:?}\n{}", ended.stderr);
         }
+        let recorded = counts.map(|counts| {
+            json!([format!("{warning} {counts} values of `metadata.subject`; the figures cover only these")])
+        });
+        assert_eq!(workspace.json(run_id, "manifest.json")["warnings"], json!(recorded), "{options}");
+        let shown = workspace.run(&["runs", "show", run_id]).expect_code(0);
+        let line = "\nwarning   the limit of samples keeps";
+        assert_eq!(shown.stdout.contains(line), counts.is_some(), "{}", shown.stdout);
     }
+    // Answers that are scored again are as limited as before. A resumed run has its own limit.
+    workspace.run(&["score", "one", "--run-id", "again"]).expect_code(0);
+    let warnings = |run_id: &str| workspace.json(run_id, "manifest.json")["warnings"].clone();
+    assert_eq!(warnings("again"), warnings("one"));
+    workspace.run(&["run", "suite.yaml", "--resume", "one", "--limit", "5"]).expect_code(0);
+    assert!(warnings("one")[0].as_str().is_some_and(|text| text.contains("2 of 3")), "{}", warnings("one"));
+    workspace.run(&["run", "suite.yaml", "--resume", "one"]).expect_code(0);
+    assert_eq!(warnings("one"), json!(null));
 }

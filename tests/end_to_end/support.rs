@@ -130,6 +130,16 @@ impl Workspace {
         serde_json::from_str(&self.read(&format!("runs/{run_id}/{file}"))).expect("JSON")
     }
 
+    /// Exports a run for lm-evaluation-harness without a note, and returns the `arguments` of each sample of its first task.
+    pub(crate) fn lm_eval_arguments(&self, run_id: &str) -> Vec<Value> {
+        let words = ["export", run_id, "--format", "lm-eval", "--json"];
+        let exported = self.run(&words).expect_code(0).stdout_json();
+        assert_eq!(exported["notes"], serde_json::json!([]));
+        let text = self.read(exported["files"][0].as_str().expect("a file"));
+        let line = |line: &str| serde_json::from_str::<Value>(line).expect("JSON")["arguments"].clone();
+        text.lines().map(line).collect()
+    }
+
     /// Returns the lines of `samples.jsonl`.
     pub(crate) fn samples(&self, run_id: &str) -> Vec<Value> {
         let text = self.read(&format!("runs/{run_id}/samples.jsonl"));

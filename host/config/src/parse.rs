@@ -310,7 +310,9 @@ impl<'t> DocumentReader<'t, '_> {
 fn finite_value(text: &str, span: Span, problems: &mut Problems) -> NodeValue {
     match plain_value(text) {
         NodeValue::Float(number) if !number.is_finite() => {
-            problems.error(span, "", format!("the number {text} is too large"));
+            problems
+                .error(span, "", format!("the number {text} is too large"))
+                .help("write it in quotes if it is a text, such as a revision");
             NodeValue::Text(text.to_owned())
         }
         value => value,

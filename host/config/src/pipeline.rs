@@ -6,7 +6,7 @@ use crate::document_limits::check_inherited;
 use crate::elements::backend::BackendSpec;
 use crate::elements::budget::BudgetSpec;
 use crate::elements::cache::CacheSpec;
-use crate::elements::dataset::DatasetSpec;
+use crate::elements::dataset::{DatasetSpec, keep_hub_texts};
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
@@ -287,6 +287,7 @@ pub fn load_document(
         overrides::apply(&mut root, text, environment, problems);
     }
     short_form::add_defaults(&mut root, problems);
+    keep_hub_texts(&mut root);
     let mut config = read(&root, purpose, problems)?;
     if !problems.check_resources(purpose) {
         return None;

@@ -57,7 +57,7 @@ pub use run::report::RunReport;
 pub use run::rescore::{RescoreContext, RescoreError, rescore};
 pub use run::{granted_permissions, run};
 pub use run_error::RunError;
-pub use sent::{BackendFacts, SentRequest, expected_requests, recorded_requests};
+pub use sent::{BackendFacts, SentRequest, expected_requests, recorded_model_requests, recorded_requests};
 pub use session::Session;
 pub use session::datasets::{Datasets, LocatedDataset};
 pub use session::models::fetch_models;

@@ -331,7 +331,7 @@ impl Plan {
     }
 
     /// Returns the backends that the tasks need, each once, including those that components may ask.
-    pub(crate) fn backends(&self) -> Vec<&Arc<BackendSpec>> {
+    pub fn backends(&self) -> Vec<&Arc<BackendSpec>> {
         let mut needed: Vec<&Arc<BackendSpec>> = Vec::new();
         let mut roles: Vec<&Arc<RoleAdapterSpec>> =
             self.tasks.iter().flat_map(|task| self.config.roles_of(&task.spec)).collect();

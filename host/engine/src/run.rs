@@ -215,6 +215,8 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
         manifest.facts = identity::facts(plan, session);
         manifest.plugins = identity::recorded_plugins(session.plugin_origins());
         manifest.permissions = granted_permissions(&plan.config);
+        // Answers of another run are as limited as that run.
+        manifest.warnings = parent.map_or_else(|| options.warnings.clone(), |parent| parent.warnings.clone());
         return match manifest.write(&folder) {
             Ok(()) => Ok((folder, manifest)),
             Err(error) => {
@@ -248,6 +250,9 @@ fn open_folder(context: &RunContext<'_>, identity: RunIdentity) -> Result<(RunFo
     manifest.plugins = identity::recorded_plugins(session.plugin_origins());
     manifest.permissions = granted_permissions(&plan.config);
     manifest.prompt_versions = versions;
+    if !manifest.is_rejudged {
+        manifest.warnings.clone_from(&options.warnings);
+    }
     manifest.shard.iter_mut().for_each(|shard| shard.max_samples = options.max_samples);
     Ok((folder, manifest))
 }

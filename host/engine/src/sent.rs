@@ -151,26 +151,61 @@ pub fn recorded_requests(
     record: &SampleRecord,
     backends: &BackendFacts,
 ) -> Result<Vec<SentRequest>, String> {
-    let sample = Sample::from_value(record.sample.clone().into_value())
-        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    let sample = Arc::new(sample);
+    let sample = recorded_sample(record)?;
     let mut support = RecordedSupport::new(record, backends);
     let mut requests = support.requests(task.support.iter(), None)?;
     if support.has_ended {
         return Ok(requests);
     }
-    if !task.has_given_answers() {
-        for mut request in model_requests(task, &sample, &support.found)? {
-            request.rendered = backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
-            requests.push(request);
-        }
-    }
+    requests.extend(rendered_model_requests(task, &sample, &support)?);
     let answered = as_answered(record);
     if answered.model_output.is_some() {
         requests.extend(follow_up_requests(task, &answered, &mut support)?);
     }
     if record.judge_output.is_some() {
         requests.extend(judge_requests(task, answered, backends)?);
+    }
+    Ok(requests)
+}
+
+/// Returns the requests about a recorded sample to the model under test, as [`recorded_requests`] does. Empty if no request was
+/// sent to it.
+///
+/// # Errors
+/// As for [`recorded_requests`].
+pub fn recorded_model_requests(
+    task: &PlannedTask,
+    record: &SampleRecord,
+    backends: &BackendFacts,
+) -> Result<Vec<SentRequest>, String> {
+    let sample = recorded_sample(record)?;
+    let mut support = RecordedSupport::new(record, backends);
+    support.requests(task.support.iter(), None)?;
+    match support.has_ended {
+        true => Ok(Vec::new()),
+        false => rendered_model_requests(task, &sample, &support),
+    }
+}
+
+/// Returns the Sample of a record.
+fn recorded_sample(record: &SampleRecord) -> Result<Arc<Sample>, String> {
+    Sample::from_value(record.sample.clone().into_value())
+        .map(Arc::new)
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}
+
+/// Returns the requests to the model under test with the chat template applied. Empty if its answers were given.
+fn rendered_model_requests(
+    task: &PlannedTask,
+    sample: &Arc<Sample>,
+    support: &RecordedSupport<'_>,
+) -> Result<Vec<SentRequest>, String> {
+    if task.has_given_answers() {
+        return Ok(Vec::new());
+    }
+    let mut requests = model_requests(task, sample, &support.found)?;
+    for request in &mut requests {
+        request.rendered = support.backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
     }
     Ok(requests)
 }

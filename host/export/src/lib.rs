@@ -18,10 +18,12 @@ mod lm_eval;
 mod run;
 #[cfg(feature = "parquet")]
 mod samples_parquet;
+mod sent_prompt;
 mod text;
 
 pub use error::ExportError;
 pub use every_eval_ever::{Publisher, Relationship};
+pub use sent_prompt::{PromptsOf, SentPrompt};
 
 use files::Files;
 use gage_figures::RecordedRun;
@@ -89,16 +91,20 @@ pub struct ExportReport {
     pub notes: Vec<String>,
 }
 
-/// Exports a run.
+/// Exports a run. `prompts` are those of its records; only [`ExportFormat::LmEval`] asks for them.
 ///
 /// # Errors
 /// Fails if the run has not finished or is empty, a file already exists, or files cannot be read or written. In these
 /// cases no files remain.
-pub fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
+pub fn export(
+    source: &RecordedRun,
+    options: &ExportOptions,
+    prompts: &PromptsOf<'_>,
+) -> Result<ExportReport, ExportError> {
     let run = ExportedRun::of(source, options.takes_part)?;
     let mut files = Files::new(options.replaces, Path::new(source.folder()));
     let mut exported = match options.format {
-        ExportFormat::LmEval => lm_eval::write(&run, &options.path, &mut files)?,
+        ExportFormat::LmEval => lm_eval::write(&run, prompts, &options.path, &mut files)?,
         ExportFormat::Inspect => inspect::write(&run, &options.path, &mut files)?,
         ExportFormat::EveryEvalEver => {
             every_eval_ever::write(&run, &options.publisher, &options.path, &mut files)?

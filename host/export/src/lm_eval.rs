@@ -3,7 +3,7 @@
 
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::run::{ExportedRun, TaskModel};
-use super::{ExportError, ExportReport, text};
+use super::{ExportError, ExportReport, PromptsOf, SentPrompt, text};
 use gage_core::{Object, Outcome};
 use gage_figures::TaskSummary;
 use gage_record::SampleRecord;
@@ -48,6 +48,7 @@ struct SeenTask {
 
 pub(super) fn write(
     run: &ExportedRun<'_>,
+    prompts: &PromptsOf<'_>,
     folder: &Path,
     files: &mut Files,
 ) -> Result<ExportReport, ExportError> {
@@ -74,13 +75,22 @@ pub(super) fn write(
             ));
         }
     }
+    let mut without_prompt = 0_u64;
     for record in run.records()? {
         let record = record?;
         if let Some(task) = tasks.get_mut(record.task_id.as_str()) {
             exported.samples += 1;
-            let line = task.line(&record);
+            let sent = prompts(&record).unwrap_or_default();
+            without_prompt += u64::from(sent.is_empty() && record.outcome != Outcome::InvalidSample);
+            let line = task.line(&record, &sent);
             task.file.json(&line, "\n")?;
         }
+    }
+    if without_prompt > 0 {
+        exported.notes.push(format!(
+            "the prompts of {without_prompt} of {} samples are unknown, so their `arguments` have only the question",
+            exported.samples
+        ));
     }
     let (mut hashes, mut seen) = (Object::new(), HashMap::new());
     for task in run.tasks() {
@@ -107,12 +117,13 @@ pub(super) fn write(
 }
 
 impl TaskFile {
-    fn line(&mut self, record: &SampleRecord) -> Value {
+    fn line(&mut self, record: &SampleRecord, sent: &[SentPrompt]) -> Value {
         let mut doc = match &*record.sample {
             Value::Null => json!({"row": record.row}),
             sample => sample.clone(),
         };
-        let prompt = text::prompt(&record.sample);
+        let prompts: Vec<String> = sent.iter().map(SentPrompt::shown).collect();
+        let prompt = prompts.first().cloned().unwrap_or_else(|| text::prompt(&record.sample));
         let target = text::target(&record.sample);
         let hashes = [sha256(&doc.to_string()), sha256(&prompt), sha256(&target)];
         for hash in &hashes {
@@ -124,7 +135,11 @@ impl TaskFile {
         // All further keys of a line must be numbers, so other data is stored here.
         let error = text::failure(record).filter(|_| record.outcome != Outcome::Scored);
         doc["gage_host"] = json!({"sample_id": record.sample_id, "outcome": record.outcome, "error": error});
-        let (arguments, resps, filtered_resps) = self.requests(record, &prompt);
+        let mut scored: Vec<(&str, &str)> = Vec::new();
+        for (sent, prompt) in sent.iter().zip(&prompts) {
+            scored.extend(sent.continuations.iter().map(|text| (prompt.as_str(), text.as_str())));
+        }
+        let (arguments, resps, filtered_resps) = self.requests(record, &prompt, &scored);
         let mut line = json!({
             "doc_id": record.index / self.repeat,
             "doc": doc,
@@ -151,8 +166,14 @@ impl TaskFile {
         line
     }
 
-    /// Returns the requests and their responses: with log-likelihoods one request per option, otherwise one.
-    fn requests(&mut self, record: &SampleRecord, prompt: &str) -> (Value, Value, Value) {
+    /// Returns the requests and their responses: with log-likelihoods one request per option, otherwise one. `scored` are the
+    /// prompts and the texts after them, in the order of the options; empty if they are unknown.
+    fn requests(
+        &mut self,
+        record: &SampleRecord,
+        prompt: &str,
+        scored: &[(&str, &str)],
+    ) -> (Value, Value, Value) {
         let continuations = text::output(record, "continuations").as_array().filter(|all| !all.is_empty());
         let Some(continuations) = continuations else {
             let arguments = json!({"gen_args_0": {"arg_0": prompt, "arg_1": self.settings}});
@@ -165,7 +186,10 @@ impl TaskFile {
         let (mut arguments, mut resps, mut filtered) = (Object::new(), Vec::new(), Vec::new());
         for (number, continuation) in continuations.iter().enumerate() {
             let id = continuation["id"].as_str().unwrap_or_default();
-            let text = options.iter().find(|(known, _)| *known == id).map_or(id, |(_, text)| text);
+            let place = options.iter().position(|(known, _)| *known == id);
+            let option = place.and_then(|place| options.get(place)).map_or(id, |(_, text)| *text);
+            let sent = place.and_then(|place| scored.get(place)).copied();
+            let (prompt, text) = sent.unwrap_or((prompt, option));
             arguments.insert(format!("gen_args_{number}"), json!({"arg_0": prompt, "arg_1": text}));
             // The harness's spelling, so that a column has one type.
             let greedy = if continuation["is_greedy"] == true { "True" } else { "False" };

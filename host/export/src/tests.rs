@@ -1,6 +1,6 @@
 //! Validates exports against schemas generated from the formats' own packages by `tests/exports/make_schemas.py`.
 
-use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
+use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, SentPrompt};
 use gage_core::{Outcome, RecordedSample};
 use gage_figures::RecordedRun;
 use gage_figures::test_records::{failed, sample, scored, task};
@@ -136,6 +136,11 @@ fn options(format: ExportFormat, path: &Path) -> ExportOptions {
     }
 }
 
+/// Exports a run whose prompts are unknown.
+fn export(source: &RecordedRun, options: &ExportOptions) -> Result<ExportReport, ExportError> {
+    super::export(source, options, &|_| None)
+}
+
 fn exported(format: ExportFormat) -> (tempfile::TempDir, ExportReport) {
     let root = tempfile::tempdir().unwrap();
     let run = write_run(root.path(), RunStatus::Complete, &records());
@@ -229,6 +234,41 @@ fn lm_eval_has_the_layout_of_the_harness() {
     }
     results.as_object_mut().unwrap().shift_remove("configs");
     check("lm_eval.EvalResults", &results);
+}
+
+#[test]
+fn lm_eval_arguments_are_the_prompts_that_were_sent() {
+    let root = tempfile::tempdir().unwrap();
+    let source = RecordedRun::open(&write_run(root.path(), RunStatus::Complete, &records())).unwrap();
+    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(ToString::to_string).collect() };
+    let sent = |text: &str, continuations: &[&str]| SentPrompt {
+        text: Some(text.to_owned()),
+        continuations: texts(continuations),
+        ..SentPrompt::default()
+    };
+    let messages = json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": "q"}]);
+    let of_messages = SentPrompt {
+        messages: messages.as_array().unwrap().clone(),
+        continuations: texts(&["A", "B"]),
+        ..SentPrompt::default()
+    };
+    let messages = messages.to_string();
+    for (prompts, expected, is_noted) in [
+        (vec![], [[HOSTILE, "yes"], [HOSTILE, HOSTILE]], true),
+        (vec![sent("Q:", &[" A", " B"])], [["Q:", " A"], ["Q:", " B"]], false),
+        (vec![sent("yes", &["."]), sent("no", &["."])], [["yes", "."], ["no", "."]], false),
+        (vec![of_messages], [[&*messages, "A"], [&*messages, "B"]], false),
+    ] {
+        let options =
+            ExportOptions { replaces: true, ..options(ExportFormat::LmEval, &root.path().join("out")) };
+        let written = super::export(&source, &options, &|_| Some(prompts.clone())).unwrap();
+        let arguments = |file: usize| lines_at(&written.files[file])[0]["arguments"].clone();
+        assert_eq!(arguments(0)["gen_args_0"]["arg_0"], expected[0][0]);
+        let [first, second] = expected.map(|[prompt, text]| json!({"arg_0": prompt, "arg_1": text}));
+        assert_eq!(arguments(1), json!({"gen_args_0": first, "gen_args_1": second}));
+        let note = "the prompts of 6 of 7 samples are unknown, so their `arguments` have only the question";
+        assert_eq!(written.notes.iter().any(|found| found == note), is_noted, "{:?}", written.notes);
+    }
 }
 
 #[test]

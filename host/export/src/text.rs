@@ -4,16 +4,19 @@ use gage_core::MetricResult;
 use gage_record::SampleRecord;
 use serde_json::Value;
 
-/// Returns the prompt: its text if it is a single text message, or else the messages as JSON.
+/// Returns the question of a Sample, as [`of_messages`] shows its messages.
 pub(super) fn prompt(sample: &Value) -> String {
-    let messages = messages(sample);
-    match messages {
+    match messages(sample) {
         [] => sample["inputs"]["prompt"].as_str().unwrap_or_default().to_owned(),
-        [only] if only["role"] == "user" => {
-            plain(&only["content"]).unwrap_or_else(|| sample["messages"].to_string())
-        }
-        _ => sample["messages"].to_string(),
+        messages => of_messages(messages),
     }
+}
+
+/// Returns the text of messages if they are a single text message, or else the messages as JSON.
+pub(super) fn of_messages(messages: &[Value]) -> String {
+    let only = if let [only] = messages { Some(only) } else { None };
+    let text = only.filter(|only| only["role"] == "user").and_then(|only| plain(&only["content"]));
+    text.unwrap_or_else(|| Value::from(messages).to_string())
 }
 
 /// Returns the messages of a Sample.

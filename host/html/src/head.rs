@@ -132,7 +132,7 @@ impl<'a> RunHead<'a> {
             costs: &manifest.costs,
             judge_backends: manifest.costs.keys().filter(is_of_judges).map(String::as_str).collect(),
             missing_prices: manifest.missing_prices(),
-            notices: changed_models(source).into_iter().chain(changed_samples(source)).collect(),
+            notices: notices_of(source),
             tasks: source.task_ids().into_iter().map(task).collect(),
             summary: source.summary(),
             timings: source.timings(),
@@ -223,6 +223,19 @@ fn changed_samples(source: &RecordedRun) -> Option<String> {
         )
     };
     source.has_changed_samples(MAX_CHECKED_SAMPLES_BYTES).then(warning)
+}
+
+/// Returns the sentences about what weakens the figures of a run.
+fn notices_of(source: &RecordedRun) -> Vec<String> {
+    let recorded = source.manifest().warnings.iter().map(|warning| with_capital(warning));
+    recorded.chain(changed_models(source)).chain(changed_samples(source)).collect()
+}
+
+/// Returns a text that begins with a capital letter.
+fn with_capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(characters).collect()
 }
 
 /// Names the tasks whose server changed its model during the run.

@@ -20,8 +20,18 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
+    write_run_with_warnings(root, run_id, records, &[])
+}
+
+fn write_run_with_warnings(
+    root: &Path,
+    run_id: &str,
+    records: &[SampleRecord],
+    warnings: &[&str],
+) -> PathBuf {
     let folder = RunFolder::create(root, run_id).unwrap();
     let mut manifest = Manifest::new(run_id, "0.1.0", RunIdentity::default());
+    manifest.warnings = warnings.iter().map(ToString::to_string).collect();
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     journal.append_batch(records.iter().map(JournalEntry::FinishedWithoutScores)).unwrap();
@@ -365,6 +375,20 @@ fn a_server_that_changed_its_model_is_named() {
         notice,
         "The server of t changed its model during the run: m fp_0 (1 answer), m fp_1 (1 answer)"
     );
+}
+
+#[test]
+fn warnings_of_a_run_are_notices() {
+    for (warnings, expected) in [
+        (&[][..], json!([])),
+        (&["the limit keeps 1 of 57 subjects"][..], json!(["The limit keeps 1 of 57 subjects"])),
+        (&["été", ""][..], json!(["Été", ""])),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let run = write_run_with_warnings(root.path(), "one", &[sample("t", 0, 1.0, 1.0)], warnings);
+        let head: Value = serde_json::from_str(&blocks(&page(root.path(), &[run]), "head")[0]).unwrap();
+        assert_eq!(head["runs"][0]["notices"], expected);
+    }
 }
 
 #[test]

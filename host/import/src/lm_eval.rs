@@ -6,6 +6,7 @@ mod files;
 mod filters;
 mod functions;
 mod metrics;
+mod pattern;
 mod prompt;
 mod rows;
 mod sampling;

@@ -177,6 +177,31 @@ fn targets_and_options_are_read_as_in_the_task() {
 }
 
 #[test]
+fn columns_that_are_lists_of_answers_are_known() {
+    for (dataset, target, path, is_list) in [
+        ("google-research-datasets/nq_open", "'{{answer}}'", "answer", true),
+        ("nq_open", "answer", "answer", true),
+        ("mandarjoshi/trivia_qa", "'{{answer.aliases}}'", "answer.aliases", true),
+        ("own/questions", "'{{answers}}'", "answers", true),
+        ("own/questions", "'{{answer}}'", "answer", false),
+    ] {
+        let task = format!(
+            "task: t\ndataset_path: {dataset}\ntest_split: test\nfewshot_split: train\nnum_fewshot: 1\n\
+             output_type: generate_until\ndoc_to_text: '{{{{question}}}}'\ndoc_to_target: {target}\n"
+        );
+        let suite = import_text(&task).suite;
+        let example = match is_list {
+            true => format!("{{{{ example.{path}[0] if example.{path} is sequence else example.{path} }}}}"),
+            false => format!("{{{{example.{path}}}}}"),
+        };
+        assert!(suite.contains(&example), "{task}\n{example}\n{suite}");
+        let parameters = "any_reference: true\n      label_field: sample.references\n";
+        assert_eq!(suite.contains(parameters), is_list, "{task}\n{suite}");
+        assert_eq!(errors_of(&suite, &[]), None, "{task}\n{suite}");
+    }
+}
+
+#[test]
 fn options_without_a_prompt_need_work() {
     const TASK: &str = "task: t\ndataset_path: a/b\ntest_split: test\noutput_type: multiple_choice\n\
                         doc_to_text: ''\ndoc_to_choice: '{{[good, bad]}}'\ndoc_to_target: 0\n";
@@ -352,6 +377,38 @@ fn filters_become_extractors_or_patterns_of_metrics() {
         assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
         assert_eq!(import.suite.contains("step: extract"), extracts, "{keys}\n{}", import.suite);
         assert_work(&keys, &import, work);
+        assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
+    }
+}
+
+#[test]
+fn each_alternative_of_a_pattern_is_examined() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\noutput_type: generate_until\n\
+                        doc_to_text: '{{q}}'\ndoc_to_target: a\n";
+    const WITH_SPACE: &str = "here the pattern also sees the white space around the answer";
+    const FIRST_GROUP: &str = "lm-eval takes the first group that is not empty; here it is the whole match";
+    for (filters, metric, message, written) in [
+        (
+            "{function: remove_whitespace}, {function: regex, regex_pattern: '(a)|(.)'}",
+            "exact_match",
+            Some(WITH_SPACE),
+            "(a)|(.)",
+        ),
+        (
+            "{function: remove_whitespace}, {function: regex, regex_pattern: '^(a)$|^(b)'}",
+            "exact_match",
+            None,
+            r"^\\s*(a)\\s*$|^\\s*(b)",
+        ),
+        ("{function: regex, regex_pattern: '(a)|x(b)|(c)'}", "f1", Some(FIRST_GROUP), "(a)|x(b)|(c)"),
+        ("{function: regex, regex_pattern: '(a)|(b)|(c)'}", "f1", None, "(a)|(b)|(c)"),
+    ] {
+        let keys = format!("filter_list: [{{filter: [{filters}]}}]\nmetric_list: [{{metric: {metric}}}]\n");
+        let import = import_text(&format!("{HEAD}{keys}"));
+        assert!(import.suite.contains(&format!("pattern: \"{written}\"\n")), "{keys}\n{}", import.suite);
+        let has_note = |message: &str| import.notes.iter().any(|note| note.message.contains(message));
+        assert!(message.is_none_or(has_note), "{keys}\n{:#?}", import.notes);
+        assert_work(&keys, &import, if message.is_some() { &["filter_list[0]"] } else { &[] });
         assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
     }
 }

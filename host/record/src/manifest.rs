@@ -120,6 +120,10 @@ pub struct Manifest {
     /// Version of the prompt-building code for each task, as results name it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_versions: BTreeMap<String, String>,
+    /// Warnings about the figures: a limit of samples that covers only some slices. A resumed run has those of its last
+    /// process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Usage for samples that were cut off by the end of the run before they had a record, by backend. A
     /// resumed run includes it in its usage.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -160,6 +164,7 @@ impl Manifest {
             facts: BTreeMap::new(),
             plugins: Vec::new(),
             prompt_versions: BTreeMap::new(),
+            warnings: Vec::new(),
             unrecorded_usage: BTreeMap::new(),
             costs: BTreeMap::new(),
             prices: BTreeMap::new(),

@@ -41,6 +41,22 @@ impl HttpExchanges {
         }
     }
 
+    /// Makes the warnings about missing keys of needed backends errors, before anything is fetched. A replay needs no key, and a
+    /// batch needs one only for requests that are not part of it.
+    pub(crate) fn check_keys(&self, plan: &Plan, problems: &mut Problems) {
+        if !matches!(self, HttpExchanges::Live | HttpExchanges::Record(_)) {
+            return;
+        }
+        for backend in plan.backends() {
+            if let BackendKind::Http(http) = &backend.kind
+                && let Err(missing) = http.key.outside()
+            {
+                problems.remove_warnings(missing.key, missing.span);
+                problems.error(missing.span, "backends", missing.message).help(missing.help);
+            }
+        }
+    }
+
     /// Returns true if an answer may come from the cache: a recording must hold every exchange, and a replay must answer
     /// from it alone.
     pub(crate) fn may_use_cache(&self) -> bool {

@@ -116,6 +116,8 @@ struct PreparedSuite {
     datasets: Datasets,
     model_files: BTreeMap<PathBuf, PathBuf>,
     problems: Problems,
+    /// Warnings that the run records.
+    warnings: Vec<String>,
 }
 
 /// The loaded models of a run, and its observers.
@@ -262,6 +264,13 @@ impl SuiteRun<'_> {
         let run_id = self.run_id(&plan)?;
         // Set once, because a suite is prepared once.
         let _ = self.run_id.set(run_id.clone());
+        // A shard that has begun may be finished. Then it asks no model.
+        if self.shard.is_none() || self.retry.is_none() {
+            self.request.exchanges.check_keys(&plan, &mut problems);
+        }
+        if problems.has_errors() {
+            return Err(RunnerError::problems(problems));
+        }
         let fetching = FetchEvents(&*context.progress);
         let locating = context.locate_options(self.request.is_offline, &fetching);
         let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
@@ -269,14 +278,14 @@ impl SuiteRun<'_> {
         };
         plan.check_prompts(&datasets, &mut problems);
         check_gates(&plan, &datasets, self.request.max_samples, &mut problems);
-        check_limited_slices(&plan, &datasets, self.request.max_samples, &mut problems);
+        let warnings = check_limited_slices(&plan, &datasets, self.request.max_samples, &mut problems);
         if problems.has_errors() {
             return Err(RunnerError::problems(problems));
         }
         let Some(model_files) = fetch_models(&plan, &context.host.hub, &locating, &mut problems) else {
             return Err(RunnerError::problems(problems));
         };
-        Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems })
+        Ok(PreparedSuite { run_id, plan, registry, datasets, model_files, problems, warnings })
     }
 
     /// Checks that the judges to be asked again exist.
@@ -456,6 +465,7 @@ impl SuiteRun<'_> {
             rejudge: self.rejudge.map(<[String]>::to_vec),
             retry: self.retry.unwrap_or_default().to_vec(),
             host_version: HOST_VERSION,
+            warnings: prepared.warnings.clone(),
             observability: opened.observability.clone(),
             loading: opened.loading.elapsed(),
             recording: earlier_recording(&request.exchanges, opened.recording.as_deref()),

@@ -1,5 +1,6 @@
 //! The command line of `export`.
 
+use super::PermissionArguments;
 use super::output_file::output_file;
 use clap::Args;
 use gage_export::{ExportFormat, Relationship};
@@ -51,6 +52,9 @@ pub(crate) struct ExportArguments {
     /// Folder in which run ids are looked up.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) permissions: PermissionArguments,
 
     /// Print the written files as JSON.
     #[arg(long)]

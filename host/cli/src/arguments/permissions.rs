@@ -52,7 +52,6 @@ mod tests {
         ("demo", "the suite is part of the program"),
         ("doctor", "no suite"),
         ("env", "no suite"),
-        ("export", RUN),
         ("import gage", "the suite is converted as a text, and no variable in it is replaced"),
         ("import inspect", "the suite is written by the command, and names only its own files"),
         ("import lm-eval", "the task is converted as a text, and no variable in it is replaced"),

@@ -1,17 +1,21 @@
 //! `gage-host export`: exports a run to another format.
 
 use super::compare::open;
+use super::permissions::permissions;
+use super::sent_requests;
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ExportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, export};
+use gage_export::{ExportError, ExportFormat, ExportOptions, ExportReport, PromptsOf, Publisher, export};
+use gage_record::SampleRecord;
 use gage_record::format::EXPORTS_FOLDER;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let permissions = permissions(&arguments.permissions)?;
     let source = open(&arguments.run, &arguments.output_dir)?;
     if let Some(edited) = source.edited() {
         let warning = format!(
@@ -32,7 +36,12 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
             relationship: arguments.relationship,
         },
     };
-    let ExportReport { files, samples, notes } = export(&source, &options).map_err(refuse)?;
+    let prompts: Box<PromptsOf<'static>> = if format == ExportFormat::LmEval {
+        sent_requests::prompts_of(&source, &permissions)?
+    } else {
+        Box::new(|_: &SampleRecord| None)
+    };
+    let ExportReport { files, samples, notes } = export(&source, &options, &*prompts).map_err(refuse)?;
     for note in &notes {
         terminal::eprint_line(format_args!("note: {}", gage_core::printable(note)));
     }

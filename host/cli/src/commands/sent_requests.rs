@@ -3,7 +3,9 @@
 use super::setup;
 use crate::terminal;
 use gage_config::{Permissions, Problems, Purpose};
-use gage_engine::{BackendFacts, Plan, SentRequest, recorded_requests};
+use gage_core::Message;
+use gage_engine::{BackendFacts, Plan, PlannedTask, SentRequest, recorded_model_requests, recorded_requests};
+use gage_export::{PromptsOf, SentPrompt};
 use gage_figures::RecordedRun;
 use gage_html::RequestsOf;
 use gage_plugin::PluginHost;
@@ -44,6 +46,35 @@ pub(super) fn of_runs<'r>(runs: &'r [RecordedRun], permissions: &Permissions) ->
     })
 }
 
+/// Returns the prompts of a run for an export, with the permissions of [`of_runs`]. A prompt is unknown if it cannot be rebuilt,
+/// or if rebuilding the earlier ones took too much work.
+///
+/// # Errors
+/// As for [`RunRequests::of`].
+pub(super) fn prompts_of(
+    run: &RecordedRun,
+    permissions: &Permissions,
+) -> anyhow::Result<Box<PromptsOf<'static>>> {
+    let requests = RunRequests::of(run, &[], permissions)?;
+    let work = RequestWork::default();
+    Ok(Box::new(move |record: &SampleRecord| {
+        if !work.allows_sample(requests.fuel()) {
+            return None;
+        }
+        let sent = requests.to_model(record).ok()?;
+        Some(sent.into_iter().map(sent_prompt).collect())
+    }))
+}
+
+/// Converts a request to the prompt of an export.
+fn sent_prompt(request: SentRequest) -> SentPrompt {
+    SentPrompt {
+        messages: request.messages.iter().map(Message::to_value).collect(),
+        text: request.text.or(request.rendered),
+        continuations: request.continuations,
+    }
+}
+
 /// Work that the requests of a run have taken.
 #[derive(Default)]
 struct RequestWork {
@@ -68,6 +99,9 @@ impl RequestWork {
         self.bytes.set(self.bytes.get() + requests.len() as u64);
     }
 }
+
+/// Rebuilds requests about a record.
+type Rebuild = fn(&PlannedTask, &SampleRecord, &BackendFacts) -> Result<Vec<SentRequest>, String>;
 
 /// Rebuilds the requests of a run.
 pub(super) struct RunRequests {
@@ -119,10 +153,22 @@ impl RunRequests {
     /// # Errors
     /// The reason why they cannot be rebuilt.
     pub(super) fn of_record(&self, record: &SampleRecord) -> Result<Vec<SentRequest>, String> {
+        self.rebuilt(record, recorded_requests)
+    }
+
+    /// Returns the requests about a recorded sample to the model under test.
+    ///
+    /// # Errors
+    /// As for [`RunRequests::of_record`].
+    fn to_model(&self, record: &SampleRecord) -> Result<Vec<SentRequest>, String> {
+        self.rebuilt(record, recorded_model_requests)
+    }
+
+    fn rebuilt(&self, record: &SampleRecord, rebuild: Rebuild) -> Result<Vec<SentRequest>, String> {
         let missing = || Err("the manifest of the run has no such task".to_owned());
         let Some((plan, backends, _)) = &self.planned else { return missing() };
         match plan.tasks.iter().find(|task| task.spec.task_id == record.task_id) {
-            Some(task) => recorded_requests(task, record, backends),
+            Some(task) => rebuild(task, record, backends),
             None => missing(),
         }
     }

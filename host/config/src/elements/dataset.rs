@@ -2,6 +2,7 @@
 
 mod additions;
 mod chain;
+mod hub_texts;
 mod media;
 mod source;
 
@@ -11,6 +12,7 @@ use crate::problems::Problems;
 use crate::source::Span;
 pub use additions::{ExamplePick, FEW_SHOT_FIELD, FewShotSpec, FieldSpec, PoolSource, SUBSET_FIELD};
 pub use chain::{HookKind, HookSpec, PreprocessSpec};
+pub(crate) use hub_texts::keep_hub_texts;
 pub use media::MediaSpec;
 pub(crate) use source::format_of_file;
 pub use source::{DataSource, FileFormat, FilesSpec, HubSpec, HubSubsets, loader_of_file};

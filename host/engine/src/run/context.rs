@@ -37,6 +37,8 @@ pub struct RunOptions {
     pub rejudge: Option<Vec<String>>,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
+    /// Warnings about the figures, for the manifest.
+    pub warnings: Vec<String>,
     /// The observers of the run.
     pub observability: Observability,
     /// Time that loading the models took. It counts towards `max_time`.

@@ -105,6 +105,7 @@ pub fn rescore(context: &RescoreContext<'_>) -> Result<RunReport, RescoreError> 
     let mut manifest = Manifest::new(run_id, context.host_version, identity);
     manifest.parent_run = Some(parent_run.clone());
     manifest.permissions = context.permissions.cloned();
+    manifest.warnings = parent.manifest().warnings.clone();
     manifest.prompt_versions =
         tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     if let Err(error) = manifest.write(&folder) {

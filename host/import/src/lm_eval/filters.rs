@@ -1,5 +1,6 @@
 //! Filters of answers, which become extractors.
 
+use super::pattern::{groups, is_choice_of_groups, with_white_space};
 use super::task::Task;
 use crate::note::Notes;
 use crate::tree::{Mapping, Tree};
@@ -196,118 +197,6 @@ impl Pipeline {
                 notes.needs_work(key.to_owned(), message, &mut self.comments).help(help);
                 self.lacks_extractor = true;
             }
-        }
-    }
-}
-
-/// Returns a pattern that allows white space around the answer where the old one needs its beginning or its end. `None`
-/// if it may find something else in an answer with white space.
-fn with_white_space(pattern: &str) -> Option<String> {
-    let inner = pattern.strip_prefix('^').unwrap_or(pattern);
-    let is_at_end = inner.ends_with('$') && !inner.ends_with(r"\$");
-    let inner = if is_at_end { &inner[..inner.len() - 1] } else { inner };
-    let is_at_start = pattern.starts_with('^');
-    if has_anchor(inner) || !is_at_start && may_begin_with_space(inner) {
-        return None;
-    }
-    let (start, end) = (if is_at_start { r"^\s*" } else { "" }, if is_at_end { r"\s*$" } else { "" });
-    Some(format!("{start}{inner}{end}"))
-}
-
-/// Returns true if a pattern tests the beginning or the end of the text, or has flags, which may change such tests.
-fn has_anchor(pattern: &str) -> bool {
-    let mut letters = pattern.chars().peekable();
-    let mut is_in_set = false;
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => {
-                let is_anchor = letters.next().is_some_and(|escaped| "AZB".contains(escaped));
-                if is_anchor && !is_in_set {
-                    return true;
-                }
-            }
-            '[' if !is_in_set => {
-                is_in_set = true;
-                letters.next_if_eq(&'^');
-            }
-            ']' => is_in_set = false,
-            '^' | '$' if !is_in_set => return true,
-            _ => {}
-        }
-    }
-    pattern.contains("(?m") || pattern.contains("(?x")
-}
-
-/// Returns true if the first letter of a pattern may be white space.
-fn may_begin_with_space(pattern: &str) -> bool {
-    const GROUPS: [&str; 4] = ["(?:", "(?i)", "(?s)", "("];
-    let mut first = pattern;
-    while let Some(inner) = GROUPS.iter().find_map(|group| first.strip_prefix(group)) {
-        first = inner;
-    }
-    [".", r"\s", r"\W", r"\D", "[^", "?"].iter().any(|start| first.starts_with(start))
-        || first.starts_with(char::is_whitespace)
-}
-
-/// Returns true if a pattern is a choice of groups, so that the whole match is that of the group.
-fn is_choice_of_groups(pattern: &str) -> bool {
-    pattern.starts_with('(') && pattern.ends_with(')') && pattern.contains(")|(")
-}
-
-/// Returns the number of groups of a pattern.
-fn groups(pattern: &str) -> usize {
-    let mut letters = pattern.chars().peekable();
-    let (mut count, mut is_in_set) = (0, false);
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => {
-                letters.next();
-            }
-            '[' => is_in_set = true,
-            ']' => is_in_set = false,
-            '(' if !is_in_set && letters.peek() != Some(&'?') => count += 1,
-            _ => {}
-        }
-    }
-    count
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn white_space_is_allowed_where_a_filter_removes_it() {
-        for (pattern, expected) in [
-            (r"^(\w)", Some(r"^\s*(\w)")),
-            (r"^(\w)$", Some(r"^\s*(\w)\s*$")),
-            (r"(\d+)$", Some(r"(\d+)\s*$")),
-            (r"^(.*)", Some(r"^\s*(.*)")),
-            (r"(-?[$0-9.,]{2,})|(-?[0-9]+)", Some(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")),
-            (r"([^^$]\$)", None),
-            (r"a[^^$]\$", Some(r"a[^^$]\$")),
-            (r"answer is (.*)", Some(r"answer is (.*)")),
-            (r"^(.*?)(?=\n|$)", None),
-            (r"a|^b", None),
-            (r"a\Z", None),
-            (r"(?m)^a", None),
-            ("(.)", None),
-            (r"(?:\s|a)", None),
-            (" a", None),
-        ] {
-            assert_eq!(with_white_space(pattern).as_deref(), expected, "{pattern}");
-        }
-    }
-
-    #[test]
-    fn groups_of_patterns_are_counted() {
-        for (pattern, count) in [
-            (r"#### (\-?[0-9\.\,]+)", 1),
-            (r"(-?[$0-9.,]{2,})|(-?[0-9]+)", 2),
-            (r"\(([(])(?:a)\)", 1),
-            ("a", 0),
-        ] {
-            assert_eq!(groups(pattern), count, "{pattern}");
         }
     }
 }

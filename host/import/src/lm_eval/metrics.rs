@@ -10,6 +10,10 @@ use crate::python_name::{plugin_command, plugin_file};
 use crate::tree::{Mapping, Tree};
 use serde_json::Value;
 
+/// Columns that are lists of right answers, each with its dataset. Their names do not say so.
+const LIST_COLUMNS: [(&str, &str); 2] =
+    [("google-research-datasets/nq_open", "answer"), ("nq_open", "answer")];
+
 /// Metrics of a task that names none.
 fn defaults(output_type: OutputType) -> &'static [&'static str] {
     match output_type {
@@ -194,7 +198,8 @@ fn check_aggregation(entry: &Mapping, name: &str, key: &str, metric: &mut Mappin
 }
 
 impl Task {
-    /// Returns true if the references of a row are a list, or probably are one: its field is a plural.
+    /// Returns true if the references of a row are a list, or probably are one: its field is a plural, or a
+    /// known column.
     pub(super) fn has_several_targets(&self) -> bool {
         if self.get("doc_to_target").is_some_and(|target| target.as_list().is_some()) {
             return true;
@@ -202,6 +207,8 @@ impl Task {
         let target = self.text_of("doc_to_target").unwrap_or_default();
         let path = target.trim_matches(['{', '}', ' ']);
         let last = path.rsplit('.').next().unwrap_or(path);
-        ["aliases", "answers", "targets", "references", "texts", "possible_answers"].contains(&last)
+        let is_known = LIST_COLUMNS.contains(&(self.dataset().as_str(), path));
+        is_known
+            || ["aliases", "answers", "targets", "references", "texts", "possible_answers"].contains(&last)
     }
 }

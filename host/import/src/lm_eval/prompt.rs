@@ -3,7 +3,7 @@
 use super::files::FUNCTION;
 use super::rows::{Choices, Target};
 use super::task::{OutputType, Task};
-use super::template_parts::{Part, joined, literal, push_part, with_last_line_break};
+use super::template_parts::{Delimiter, Part, joined, literal, push_part, with_last_line_break};
 use crate::note::Notes;
 use crate::template_names::{is_name, with_owner};
 use crate::tree::{Mapping, Tree};
@@ -50,7 +50,8 @@ pub(super) fn convert(
     }
     let prefix = task.text_of("gen_prefix").unwrap_or_default();
     let parts = [Part::new("question_text", &question), Part::new("prefix_text", &prefix)];
-    push_part(&mut template, &joined(&parts, &[&delimiter_of_target(task)]));
+    let delimiter = delimiter_of_target(task);
+    push_part(&mut template, &joined(&parts, &[Delimiter::new(&delimiter)]));
     if template.trim().is_empty() && task.output_type() != OutputType::GenerateUntil {
         let message = "the options are scored without a prompt; here a prompt must have text";
         notes.needs_work(task.key("doc_to_text"), message.to_owned(), &mut prompt.comments).help(
@@ -94,19 +95,14 @@ fn example(
     let between = between.unwrap_or_else(|| DEFAULT_TARGET_DELIMITER.to_owned());
     let after = task.example_text("fewshot_delimiter");
     let after = after.unwrap_or_else(|| DEFAULT_FEWSHOT_DELIMITER.to_owned());
-    let mut example = if prefix.is_empty() {
-        let mut example = text;
-        push_part(&mut example, &literal(&between));
-        push_part(&mut example, &answer);
-        example
-    } else {
-        let parts = [
-            Part::new("question_text", &text),
-            Part::new("prefix_text", &prefix),
-            Part::new("answer_text", &answer),
-        ];
-        joined(&parts, &[&between, PREFIX_DELIMITER])
-    };
+    let parts = [
+        Part::new("question_text", &text),
+        Part::new("prefix_text", &prefix),
+        Part::new("answer_text", &answer),
+    ];
+    // Without a prefix, there is always a delimiter before the answer.
+    let delimiters = [Delimiter::also_before_empty(&between), Delimiter::new(PREFIX_DELIMITER)];
+    let mut example = joined(&parts, &delimiters);
     push_part(&mut example, &literal(&after));
     example
 }

@@ -3,6 +3,10 @@
 use super::files::FUNCTION;
 use crate::ids::id_of;
 use crate::tree::{Mapping, Tree};
+use serde_json::Value;
+
+/// Keys whose texts lm-eval renders with Jinja.
+const TEMPLATES: [&str; 5] = ["description", "doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix"];
 
 /// A task with all its includes.
 #[derive(Clone, Debug)]
@@ -24,7 +28,11 @@ pub(super) enum OutputType {
 }
 
 impl Task {
-    pub(super) fn new(map: Mapping, has_others: bool) -> Task {
+    pub(super) fn new(mut map: Mapping, has_others: bool) -> Task {
+        unify_line_breaks(&mut map);
+        if let Some(Tree::Map(examples)) = map.get_mut("fewshot_config") {
+            unify_line_breaks(examples);
+        }
         let name = map.text("task").unwrap_or("task").to_owned();
         let prefix = if has_others { format!("{name}.") } else { String::new() };
         Task { id: id_of(&name), map, prefix }
@@ -90,5 +98,16 @@ impl Task {
     pub(super) fn entries_of(&self, key: &str) -> Vec<&Mapping> {
         let items = self.get(key).and_then(Tree::as_list).unwrap_or_default();
         items.iter().filter_map(Tree::as_map).collect()
+    }
+}
+
+/// Writes each line break of the templates as `\n`, as Jinja reads them. Delimiters are not templates.
+fn unify_line_breaks(task: &mut Mapping) {
+    for key in TEMPLATES {
+        if let Some(Tree::Scalar(Value::String(text))) = task.get_mut(key)
+            && text.contains('\r')
+        {
+            *text = text.replace("\r\n", "\n").replace('\r', "\n");
+        }
     }
 }

@@ -21,6 +21,26 @@ impl<'t> Part<'t> {
     }
 }
 
+/// A text between two parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delimiter<'t> {
+    text: &'t str,
+    /// True if a part without text also has it before it.
+    is_before_empty: bool,
+}
+
+impl<'t> Delimiter<'t> {
+    /// Creates a delimiter between visible characters.
+    pub(super) fn new(text: &'t str) -> Delimiter<'t> {
+        Delimiter { text, is_before_empty: false }
+    }
+
+    /// Creates a delimiter between visible characters, and before a part without text.
+    pub(super) fn also_before_empty(text: &'t str) -> Delimiter<'t> {
+        Delimiter { text, is_before_empty: true }
+    }
+}
+
 /// The text at an end of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edge {
@@ -35,34 +55,80 @@ enum Edge {
 /// An end of a text that must be a visible character: the variable of the text, and the slice of its end.
 type Test = (&'static str, &'static str);
 
+/// The condition of a delimiter.
+enum Condition {
+    Never,
+    Always,
+    /// An expression of Jinja, and the variables that it reads.
+    If {
+        expression: String,
+        names: Vec<&'static str>,
+    },
+}
+
+impl Condition {
+    /// Returns the condition of the delimiter between two templates.
+    fn of(left: Part<'_>, right: Part<'_>, delimiter: Delimiter<'_>) -> Condition {
+        let is_before_empty = delimiter.is_before_empty && may_be_empty(right.template);
+        match tests_between(left, right) {
+            _ if delimiter.text.is_empty() => Condition::Never,
+            _ if delimiter.is_before_empty && right.template.is_empty() => Condition::Always,
+            None if is_before_empty => {
+                Condition::If { expression: format!("not {}", right.name), names: vec![right.name] }
+            }
+            None => Condition::Never,
+            Some(tests) if tests.is_empty() => Condition::Always,
+            Some(tests) => {
+                let expressions: Vec<String> =
+                    tests.iter().map(|(name, end)| format!("{name}{end}|trim")).collect();
+                let visible = expressions.join(" and ");
+                let expression = match is_before_empty {
+                    true => format!("not {} or {visible}", right.name),
+                    false => visible,
+                };
+                Condition::If { expression, names: tests.into_iter().map(|(name, _)| name).collect() }
+            }
+        }
+    }
+
+    fn reads(&self, part: &Part<'_>) -> bool {
+        matches!(self, Condition::If { names, .. } if names.contains(&part.name))
+    }
+}
+
 /// Joins the texts of templates. Between two of them is a delimiter, unless one is empty or has white space at this end.
-pub(super) fn joined(parts: &[Part<'_>], delimiters: &[&str]) -> String {
+pub(super) fn joined(parts: &[Part<'_>], delimiters: &[Delimiter<'_>]) -> String {
     let pairs = parts.windows(2).zip(delimiters);
-    let tests: Vec<Option<Vec<Test>>> = pairs
-        .map(|(pair, delimiter)| tests_between(pair[0], pair[1]).filter(|_| !delimiter.is_empty()))
-        .collect();
-    let is_tested = |part: &Part<'_>| tests.iter().flatten().flatten().any(|(name, _)| *name == part.name);
+    let conditions: Vec<Condition> =
+        pairs.map(|(pair, delimiter)| Condition::of(pair[0], pair[1], *delimiter)).collect();
+    let is_read = |part: &Part<'_>| conditions.iter().any(|condition| condition.reads(part));
     let mut text = String::new();
-    for Part { name, template } in parts.iter().filter(|part| is_tested(part)) {
+    for Part { name, template } in parts.iter().filter(|part| is_read(part)) {
         text.push_str(&format!("{{% set {name} %}}{template}{{% endset %}}"));
     }
     for (place, part) in parts.iter().enumerate() {
-        match is_tested(part) {
+        match is_read(part) {
             true => text.push_str(&format!("{{{{ {} }}}}", part.name)),
             false => push_part(&mut text, part.template),
         }
-        let (Some(Some(tests)), Some(delimiter)) = (tests.get(place), delimiters.get(place)) else {
+        let (Some(condition), Some(delimiter)) = (conditions.get(place), delimiters.get(place)) else {
             continue;
         };
-        let delimiter = literal(delimiter);
-        if tests.is_empty() {
-            push_part(&mut text, &delimiter);
-            continue;
+        let delimiter = literal(delimiter.text);
+        match condition {
+            Condition::Never => {}
+            Condition::Always => push_part(&mut text, &delimiter),
+            Condition::If { expression, .. } => {
+                text.push_str(&format!("{{% if {expression} %}}{delimiter}{{% endif %}}"));
+            }
         }
-        let tests: Vec<String> = tests.iter().map(|(name, end)| format!("{name}{end}|trim")).collect();
-        text.push_str(&format!("{{% if {} %}}{delimiter}{{% endif %}}", tests.join(" and ")));
     }
     text
+}
+
+/// Returns true if a template may give no text: it begins and ends with code.
+fn may_be_empty(template: &str) -> bool {
+    first_edge(template) == Edge::Code && last_edge(template) == Edge::Code
 }
 
 /// Returns the tests on which a delimiter between two templates depends. `None` if there is never one.
@@ -155,12 +221,29 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                joined(&[Part::new("l", left), Part::new("r", right)], &["_"]),
+                joined(&[Part::new("l", left), Part::new("r", right)], &[Delimiter::new("_")]),
                 expected,
                 "{left}{right}"
             );
         }
-        assert_eq!(joined(&[Part::new("l", "{{q}}"), Part::new("r", "So")], &[""]), "{{q}}So");
+        let parts = [Part::new("l", "{{q}}"), Part::new("r", "So")];
+        assert_eq!(joined(&parts, &[Delimiter::new("")]), "{{q}}So");
+    }
+
+    #[test]
+    fn delimiters_may_stand_before_empty_parts() {
+        const SET: &str = "{% set r %}{{p}}{% endset %}";
+        for (left, right, expected) in [
+            ("Q:", "", "Q:_".to_owned()),
+            ("Q:\n", "", "Q:\n_".to_owned()),
+            ("{{q -}}", "", "{{q -}}{{ '' }}_".to_owned()),
+            ("Q:", "{{p}}", format!("{SET}Q:{{% if not r or r[:1]|trim %}}_{{% endif %}}{{{{ r }}}}")),
+            ("Q:\n", "{{p}}", format!("{SET}Q:\n{{% if not r %}}_{{% endif %}}{{{{ r }}}}")),
+            ("Q:\n", "{{p}}.", "Q:\n{{p}}.".to_owned()),
+        ] {
+            let parts = [Part::new("l", left), Part::new("r", right)];
+            assert_eq!(joined(&parts, &[Delimiter::also_before_empty("_")]), expected, "{left}{right}");
+        }
     }
 
     #[test]

@@ -68,7 +68,10 @@ const DEFAULT_THRESHOLDS: [(&str, f64); 3] = [("similar", 0.8), ("rouge-n", 0.75
 
 /// Beginnings of cells that are not types, each with its type.
 const OTHER_BEGINNINGS: [(&str, &str); 3] =
-    [("fn:", "javascript"), ("eval:", "javascript"), ("grade:", "llm-rubric")];
+    [("fn:", "javascript"), ("eval:", "javascript"), ("grade:", UNTRIMMED)];
+
+/// The type whose value keeps the white space around it.
+const UNTRIMMED: &str = "llm-rubric";
 
 /// Endings of files with code, each with the type of its assertion.
 const CODE_ENDINGS: [(&str, &str); 3] = [(".py", "python"), (".js", "javascript"), (".ts", "javascript")];
@@ -93,20 +96,22 @@ pub(super) fn test_of<'c>(cells: impl Iterator<Item = (&'c str, &'c str)>) -> Ma
     let (mut asserts, mut name): (Vec<Mapping>, Option<&str>) = (Vec::new(), None);
     for (column, cell) in cells {
         let column = column.trim();
-        let is_empty = cell.trim().is_empty();
+        let is_blank = cell.trim().is_empty();
         match column {
             expected if expected.starts_with(EXPECTED_COLUMN) => {
-                asserts.extend((!is_empty).then(|| assertion_of(cell)));
+                asserts.extend((!is_blank).then(|| assertion_of(cell)));
             }
             "" | "__description" => {}
             setting if setting.starts_with(SETTING_COLUMN) => {}
-            "__metric" | "__threshold" | "__providerOutput" | "__prefix" | "__suffix" if is_empty => {}
+            "__metric" | "__threshold" if is_blank => {}
+            // White space is a prefix, too.
+            "__providerOutput" | "__prefix" | "__suffix" if cell.is_empty() => {}
             "__metric" => name = Some(cell.trim()),
             "__threshold" => test.set("threshold", Tree::text(cell)),
             "__providerOutput" => test.set("providerOutput", Tree::text(cell)),
             "__prefix" => options.set("prefix", Tree::text(cell)),
             "__suffix" => options.set("suffix", Tree::text(cell)),
-            metadata if metadata.starts_with(METADATA_COLUMN) && is_empty => {}
+            metadata if metadata.starts_with(METADATA_COLUMN) && is_blank => {}
             metadata if metadata.starts_with(METADATA_COLUMN) => test.set("metadata", Tree::text(cell)),
             variable => vars.set(variable, Tree::text(cell)),
         }
@@ -129,16 +134,57 @@ fn assertion_of(cell: &str) -> Mapping {
         .unwrap_or(Parts { kind: "equals", threshold: None, value: Some(cell) });
     let mut assertion = Mapping::default();
     assertion.set("type", Tree::text(kind));
-    if let Some(value) = value.map(str::trim) {
+    if let Some(value) = value {
         let is_list = kind.ends_with("-any") || kind.ends_with("-all");
-        let items = || value.split(',').map(|item| Tree::text(item.trim())).collect();
-        assertion.set("value", if is_list { Tree::List(items()) } else { Tree::text(value) });
+        let value = match kind {
+            _ if is_list => Tree::List(items_of(value).into_iter().map(Tree::text).collect()),
+            UNTRIMMED => Tree::text(value),
+            _ => Tree::text(value.trim()),
+        };
+        assertion.set("value", value);
     }
     let usual = DEFAULT_THRESHOLDS.iter().find(|(known, _)| *known == kind).map(|(_, threshold)| *threshold);
     if let Some(threshold) = threshold.or(usual) {
         assertion.set("threshold", Tree::Scalar(threshold.into()));
     }
     assertion
+}
+
+/// Returns the items between the commas of a list. A quoted item keeps its commas and its white space.
+fn items_of(list: &str) -> Vec<String> {
+    let is_separator = |one: char| one == ',' || one.is_whitespace();
+    let mut items = Vec::new();
+    let mut rest = list.trim_start_matches(is_separator);
+    while !rest.is_empty() {
+        let (item, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_item(quoted),
+            None => {
+                let (item, after) = rest.split_once(',').unwrap_or((rest, ""));
+                (item.trim().to_owned(), after)
+            }
+        };
+        items.push(item);
+        rest = after.trim_start_matches(is_separator);
+    }
+    items
+}
+
+/// Returns the item before a closing quote, and the text after it. `""`, `\"` and `\\` are its letters.
+fn quoted_item(text: &str) -> (String, &str) {
+    let mut item = String::new();
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map(|(_, next)| *next);
+        match (letter, next) {
+            ('\\', Some(escaped @ ('"' | '\\'))) | ('"', Some(escaped @ '"')) => {
+                item.push(escaped);
+                letters.next();
+            }
+            ('"', _) => return (item, text.get(at + 1..).unwrap_or_default()),
+            _ => item.push(letter),
+        }
+    }
+    (item, "")
 }
 
 fn with_other_beginning(cell: &str) -> Option<Parts<'_>> {
@@ -208,6 +254,13 @@ mod tests {
                     "assert": [{"type": "is-json", "metric": "form"}],
                 }),
             ),
+            (
+                [" a ", "", " c ", " ", " ", " ", " ", ""],
+                json!({
+                    "vars": {"q": " a ", "__own": ""}, "options": {"suffix": " "},
+                    "assert": [{"type": "equals", "value": "c"}],
+                }),
+            ),
         ] {
             let test = test_of(columns.into_iter().zip(cells));
             assert_eq!(Tree::Map(test).to_json(), expected, "{cells:?}");
@@ -222,12 +275,20 @@ mod tests {
             ("icontains: Lima", json!({"type": "icontains", "value": "Lima"})),
             ("contains-any: a, b", json!({"type": "contains-any", "value": ["a", "b"]})),
             ("not-contains-all:a", json!({"type": "not-contains-all", "value": ["a"]})),
+            (
+                r#"contains-any: "a, b", " c ", d "e", "f"",g \" h""#,
+                json!({"type": "contains-any", "value": ["a, b", " c ", "d \"e\"", "f\",g \" h"]}),
+            ),
+            ("contains-any: ,a,, b ,", json!({"type": "contains-any", "value": ["a", "b"]})),
             ("is-json", json!({"type": "is-json"})),
             ("not-is-json", json!({"type": "not-is-json"})),
             ("contains-json", json!({"type": "contains-json"})),
             ("fn:output==1", json!({"type": "javascript", "value": "output==1"})),
             ("eval: output==1", json!({"type": "javascript", "value": "output==1"})),
-            ("grade: polite", json!({"type": "llm-rubric", "value": "polite"})),
+            ("grade: polite ", json!({"type": "llm-rubric", "value": " polite"})),
+            ("llm-rubric: polite", json!({"type": "llm-rubric", "value": " polite"})),
+            ("not-llm-rubric: polite", json!({"type": "not-llm-rubric", "value": "polite"})),
+            ("starts-with: a ", json!({"type": "starts-with", "value": "a"})),
             ("file://check.py:run", json!({"type": "python", "value": "check.py:run"})),
             ("file://check.js", json!({"type": "javascript", "value": "check.js"})),
             ("file://a.txt", json!({"type": "equals", "value": "file://a.txt"})),

@@ -17,6 +17,8 @@ impl ShardSet {
         manifest.facts = first.facts.clone();
         manifest.plugins = first.plugins.clone();
         manifest.prompt_versions = first.prompt_versions.clone();
+        // All shards have the same limit of samples.
+        manifest.warnings = first.warnings.clone();
         for shard in all() {
             for (backend_id, usage) in &shard.unrecorded_usage {
                 let sum = manifest.unrecorded_usage.entry(backend_id.clone()).or_default();

@@ -238,6 +238,7 @@ impl<'f> Simulation<'f> {
             resume,
             retry: Vec::new(),
             rejudge: None,
+            warnings: Vec::new(),
             host_version: "simulation",
             observability: Observability::default(),
             loading: Duration::ZERO,

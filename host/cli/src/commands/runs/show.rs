@@ -78,6 +78,7 @@ fn head_lines(manifest: &Manifest, folder: &Path) -> Vec<String> {
     };
     let mut lines = vec![format!("run       {}", manifest.run_id), format!("status    {status}")];
     lines.extend(manifest.ended_by.as_ref().map(|reason| format!("reason    {reason}")));
+    lines.extend(manifest.warnings.iter().map(|warning| format!("warning   {warning}")));
     lines.extend([
         format!("begun     {}", manifest.created_at),
         format!("ended     {}", manifest.finished_at.as_deref().unwrap_or("-")),
