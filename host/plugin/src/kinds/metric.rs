@@ -11,12 +11,16 @@ use crate::component_members::{ConfiguredMember, DeclaredMember, PluginComponent
 use crate::inputs::{MetricItem, ResolvedInputs, with_sound_items};
 use crate::member_description::{OptionalMetadata, ValueDescription};
 use crate::sandbox::GuestState;
+use crate::shortage::shortage_in;
 use crate::validate_output;
 use crate::world::World;
-use gage_core::ScoreCard;
+use gage_core::{ScoreCard, shortened};
 use std::sync::Arc;
 use wasmtime::{Store, Trap};
 use wasmtime_wasi::I32Exit;
+
+/// Maximum length of the text of an error that a program caused.
+const MAX_CAUSE_CHARS: usize = 500;
 
 /// The bindings of metrics.
 pub struct MetricKind;
@@ -126,7 +130,8 @@ impl Metric {
 }
 
 /// Returns the card of a program that ended its instance, which scores 0. An error that says nothing about the program
-/// stays one: its time was over, which depends on the machine, or the machine had a shortage.
+/// stays one: its time was over, which depends on the machine, or the machine had a shortage. All other errors are those of
+/// a program, which can give the host invalid texts and arguments.
 fn card_of_failure(error: wasmtime::Error, store: &Store<GuestState>) -> wasmtime::Result<GuestCard> {
     let state = store.data();
     let (tag, explain) = match (error.downcast_ref::<Trap>(), &state.ended, state.limiter.refused) {
@@ -139,7 +144,11 @@ fn card_of_failure(error: wasmtime::Error, store: &Store<GuestState>) -> wasmtim
         (Some(trap), ..) => ("crash", format!("the program ended the interpreter: {trap}")),
         (None, ..) => match error.downcast_ref::<I32Exit>() {
             Some(exit) => ("exit", format!("the program ended its process with {}", exit.0)),
-            None => return Err(error),
+            None if shortage_in(&error).is_some() => return Err(error),
+            None => {
+                let cause = format!("{error:#}");
+                ("crash", format!("the program ended the interpreter: {}", shortened(&cause, MAX_CAUSE_CHARS)))
+            }
         },
     };
     Ok(GuestCard {
@@ -182,7 +191,8 @@ mod tests {
                 Some("crash"),
             ),
             (trap(Trap::Interrupt), None, None, None),
-            (wasmtime::Error::msg("a fault of the host"), None, None, None),
+            (wasmtime::Error::msg("invalid utf-8 sequence"), None, None, Some("crash")),
+            (wasmtime::Error::from(std::io::Error::from_raw_os_error(12)), None, None, None),
         ] {
             let message = format!("{error:#}");
             let card = card_of_failure(error, &store(ended, refused)).ok();
