@@ -482,10 +482,15 @@ fn recorded_suite_reaches_only_its_run_folder() {
         let allowed = [untrusted.as_slice(), &["--allow-read", "other", "--allow-read", "suite"]].concat();
         workspace.run(&allowed).expect_code(0);
     }
-    // A run is shown without what its suite may not use.
-    let shown = workspace.run(&["runs", "show", "r", "--sample", "q0", "--untrusted"]).expect_code(0);
+    // A run is shown without requests if its suite may not use an entry of `plugins`. Metrics are not loaded for requests.
+    let plugins = "plugins: [{id: words, source: ./other/words.wasm}]\ndatasets:";
+    workspace.write("suite/suite.yaml", suite().replacen("datasets:", plugins, 1));
+    workspace.run(&["run", "suite/suite.yaml", "--run-id", "s"]).expect_code(0);
     let expected = "other/words.wasm is outside the suite's folder; allow it with `--allow-read ";
-    assert!(shown.stderr.contains(expected), "{}", shown.stderr);
+    for (run_id, is_refused) in [("r", false), ("s", true)] {
+        let shown = workspace.run(&["runs", "show", run_id, "--sample", "q0", "--untrusted"]).expect_code(0);
+        assert_eq!(shown.stderr.contains(expected), is_refused, "{run_id}: {}", shown.stderr);
+    }
     assert_eq!(
         workspace.json("again", "manifest.json")["permissions"]["allow_read"],
         json!(["other", "suite"])

@@ -76,6 +76,33 @@ fn prompts_see_computed_fields_and_examples() {
 }
 
 #[test]
+fn exports_count_the_examples_of_a_prompt() {
+    let server = Server::start(|_| completion("answer 0"));
+    let listed = "{prompt_id: ask, params: {examples: [a, b, c]}, template: '{{ params.examples | join }} {{ question }}'}";
+    for (params, prompt, expected) in [
+        (PARAMS, None, 2),
+        ("", Some(listed), 3),
+        ("", Some("{prompt_id: ask, template: '{{ question }}'}"), 0),
+    ] {
+        let workspace = workspace(&server.backend(""), params);
+        if let Some(prompt) = prompt {
+            let text = workspace.read("suite.yaml");
+            let (before, rest) = text.split_once("prompts:").expect("prompts");
+            let (_, after) = rest.split_once("metrics:").expect("metrics");
+            workspace.write("suite.yaml", format!("{before}prompts: [{prompt}]\nmetrics:{after}"));
+        }
+        workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+        let words = ["export", "r", "--format", "lm-eval", "--json"];
+        let exported = workspace.run(&words).expect_code(0).stdout_json();
+        let files = exported["files"].as_array().expect("files");
+        let results = workspace.read(files.last().and_then(Value::as_str).expect("the results"));
+        let results: Value = serde_json::from_str(&results).expect("JSON");
+        assert_eq!(results["n-shot"]["rows"], expected, "{prompt:?}");
+        assert_eq!(results["configs"]["rows"]["num_fewshot"], expected, "{prompt:?}");
+    }
+}
+
+#[test]
 fn preview_prints_the_added_fields() {
     let server = Server::start(|_| completion("x"));
     let workspace = workspace(&server.backend(""), PARAMS);

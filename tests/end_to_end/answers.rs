@@ -92,6 +92,22 @@ fn missing_and_surplus_answers_are_counted() {
     assert!(message.contains("has no answer with the id 'c'; its first ids are: p, x"), "{message}");
 }
 
+#[test]
+fn errors_in_the_place_of_answers_are_reasons() {
+    let workspace = workspace();
+    for (name, error) in [("text", "\"boom\""), ("object", "{\"message\": \"boom\", \"traceback\": \"…\"}")]
+    {
+        let failed = format!("{{\"id\": \"c\", \"answer\": null, \"error\": {error}}}\n");
+        workspace.write("answers.jsonl", format!("{{\"id\": \"p\", \"answer\": \"Lima\"}}\n{failed}"));
+        let run = ["run", "suite.yaml", "--answers", "answers.jsonl", "--run-id", name];
+        workspace.run(&run).expect_code(4);
+        let error = workspace.samples(name)[1]["error"].clone();
+        assert_eq!(error["kind"], "no_given_answer", "{name}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert_eq!(message, "'answers.jsonl' has an error in the place of an answer: boom", "{name}");
+    }
+}
+
 /// The advice was once that for a model: to raise `max_new_tokens`.
 #[test]
 fn advice_about_given_answers_fits_their_file() {

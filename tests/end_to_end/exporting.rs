@@ -76,6 +76,21 @@ fn check_with_reference_readers(workspace: &Workspace) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Plugins that only score or answer are not loaded to build the prompts again.
+#[test]
+fn plugins_that_score_need_no_permission_to_export_prompts() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
+    let metrics = "[{metric_id: recall, implementation: ./recall.wasm}]";
+    workspace.write("words.yaml", suite(&constant_backend(&workspace, "answer 1"), metrics));
+    workspace.run(&["run", "words.yaml", "--run-id", "r"]).expect_code(0);
+    let words = ["export", "r", "--format", "lm-eval", "--untrusted", "--json"];
+    let ended = workspace.run(&words).expect_code(0);
+    assert!(!ended.stderr.contains("outside the suite's folder"), "{}", ended.stderr);
+    assert_eq!(ended.stdout_json()["notes"], json!([]));
+}
+
 #[test]
 fn impossible_exports_are_refused_with_advice() {
     let workspace = workspace();

@@ -228,6 +228,24 @@ fn attempts_beyond_the_repeats_are_refused() {
 }
 
 #[test]
+fn attempts_without_a_temperature_are_reported() {
+    let server = Server::answering();
+    let workspace = workspace();
+    let metrics = "[{metric_id: passes, implementation: exact_match, aggregation: {pass_at_k: {k: [1, 3]}}}]";
+    let warning = "`pass_at_k` compares the 3 answers to a sample of the task `rows`, but at temperature 0";
+    for (backend, custom, is_warned) in [
+        (server.backend(""), "  repeat: 3\n", true),
+        (server.backend(""), "  repeat: 3\n  sampling_params: {temperature: 0.8}\n", false),
+        (constant_backend(&workspace, "1"), "  repeat: 3\n", false),
+        (constant_backend(&workspace, "1"), "  repeat: 3\n  sampling_params: {temperature: 0}\n", true),
+    ] {
+        workspace.write("suite.yaml", suite(&backend, metrics) + custom);
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+        assert_eq!(ended.stderr.contains(warning), is_warned, "{custom}{}", ended.stderr);
+    }
+}
+
+#[test]
 fn timings_list_what_each_plugin_costs() {
     let server = Server::answering();
     let workspace = Workspace::new();

@@ -152,6 +152,87 @@ fn prompts_are_those_of_lm_eval() {
     }
 }
 
+/// A task with options: keys of its target and options, a row, and the label of its right option in lm-eval 0.4.13.
+const OPTION_CASES: &[(&str, &str, &str)] = &[
+    ("doc_to_choice: ['1', '2', '3']\ndoc_to_target: a\n", r#"{"q": "Q", "a": "1"}"#, "A"),
+    ("doc_to_choice: ['1', '2', '3']\ndoc_to_target: a\n", r#"{"q": "Q", "a": 1}"#, "B"),
+    ("doc_to_choice: ['1', '2', '3']\ndoc_to_target: '{{a}}'\n", r#"{"q": "Q", "a": "1"}"#, "B"),
+    ("doc_to_choice: o\ndoc_to_target: a\n", r#"{"q": "Q", "o": ["B", "A"], "a": "A"}"#, "B"),
+    ("doc_to_choice: '{{o}}'\ndoc_to_target: '{{a}}'\n", r#"{"q": "Q", "o": ["B", "A"], "a": "B"}"#, "A"),
+    ("doc_to_choice: o\ndoc_to_target: a\n", r#"{"q": "Q", "o": ["x", "y"], "a": true}"#, "B"),
+    ("doc_to_choice: ['False', 'True']\ndoc_to_target: '{{a}}'\n", r#"{"q": "Q", "a": false}"#, "A"),
+    ("doc_to_choice: ['(A)', '(B)']\ndoc_to_target: a\n", r#"{"q": "Q", "a": "(B)"}"#, "B"),
+];
+
+#[test]
+fn right_options_are_those_of_lm_eval() {
+    let workspace = Workspace::new();
+    let base = BASE.replace("generate_until", "multiple_choice").replace("exact_match", "acc");
+    let base = base.replace("doc_to_target: answer\n", "").replace("{{question}}", "{{q}}");
+    for (keys, row, label) in OPTION_CASES {
+        workspace.write("rows.jsonl", format!("{row}\n"));
+        workspace.write("task.yaml", format!("{base}task: t\n{keys}"));
+        workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+        let shown = workspace.run(&["data", "preview", "new.yaml", "--json"]).expect_code(0).stdout_json();
+        assert_eq!(shown["label"], *label, "{keys}{row}\n{}", workspace.read("new.yaml"));
+    }
+}
+
+#[test]
+fn examples_show_answers_as_lm_eval() {
+    let workspace = Workspace::new();
+    let base = BASE.replace("generate_until", "multiple_choice").replace("exact_match", "acc");
+    let base = base.replace("doc_to_target: answer\n", "");
+    workspace.write("rows.jsonl", "{\"question\": \"Q\", \"answer\": 0}\n");
+    for (choices, target, answer, expected) in [
+        ("['A', 'B']", "answer", "B", "B"),
+        ("['A', 'B']", "'{{answer}}'", "'B'", "B"),
+        ("['no', 'yes']", "answer", "1", "yes"),
+        ("['no', 'yes']", "answer", "true", "yes"),
+        ("['no', 'yes']", "'{{answer}}'", "'1'", "yes"),
+        ("['no', 'yes']", "answer", "'1'", "1"),
+        ("\"{{['no', 'yes']}}\"", "answer", "maybe", "maybe"),
+    ] {
+        let keys = format!("doc_to_choice: {choices}\ndoc_to_target: {target}\n");
+        let samples = format!("[{{question: S, answer: {answer}}}]");
+        let examples = format!("num_fewshot: 1\nfewshot_config: {{sampler: first_n, samples: {samples}}}\n");
+        workspace.write("task.yaml", format!("{base}task: t\n{keys}{examples}"));
+        workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+        let preview = ["data", "preview", "new.yaml", "--rendered", "--json"];
+        let shown = workspace.run(&preview).expect_code(0).stdout_json();
+        let prompt = &shown["requests"][0]["messages"][0]["content"][0]["text"];
+        assert_eq!(*prompt, format!("Q: S\nA: {expected}\n\nQ: Q\nA:"), "{}", workspace.read("new.yaml"));
+    }
+}
+
+#[test]
+fn rows_without_one_question_are_kept_after_import() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "rows.jsonl",
+        "{\"c\": \"\", \"q\": \"Q\", \"l\": [\"x\"]}\n{\"c\": \"C\", \"q\": \"R\", \"l\": [\"y\"]}\n",
+    );
+    let base = BASE.replace("doc_to_text: \"Q: {{question}}\\nA:\"\n", "");
+    for (text, target, expected) in [
+        ("{{c}}{{q}}", "q", ["Q", "CR"]),
+        ("{% if c %}{{c}} {% endif %}{{q}}", "q", ["Q", "C R"]),
+        ("Pick: {{l[0]}}", "q", ["Pick: x", "Pick: y"]),
+        ("Say {{q}}", "q", ["Say Q", "Say R"]),
+    ] {
+        let base = base.replace("doc_to_target: answer", &format!("doc_to_target: {target}"));
+        workspace.write("task.yaml", format!("{base}task: t\ndoc_to_text: \"{text}\"\n"));
+        workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+        let preview = ["data", "preview", "new.yaml", "--rendered", "--json"];
+        let shown = workspace.run(&preview).expect_code(0).stdout;
+        let prompt = |line: &str| {
+            let row: Value = serde_json::from_str(line).expect("JSON");
+            row["requests"][0]["messages"][0]["content"][0]["text"].clone()
+        };
+        let prompts: Vec<Value> = shown.lines().map(prompt).collect();
+        assert_eq!(prompts, expected, "{text}\n{}", workspace.read("new.yaml"));
+    }
+}
+
 #[test]
 fn every_target_of_a_list_counts_after_import() {
     let workspace = Workspace::new();
@@ -329,6 +410,45 @@ fn promptfoo_configuration_runs_after_import() {
     assert_eq!(figures(&report), expected, "{report:#}");
 }
 
+/// Assertions about an answer, with the scores that promptfoo gives.
+const ASSERTIONS: &[(&str, &str, f64)] = &[
+    ("42\n", "{type: regex, value: '^\\d+$'}", 0.0),
+    ("42\n", "{type: not-regex, value: '^.*$'}", 1.0),
+    ("42\n", "{type: regex, value: '^[\\w\\W]+$'}", 1.0),
+    ("\u{664}\u{662}", "{type: regex, value: '\\d'}", 0.0),
+    ("a\u{2028}b", "{type: regex, value: 'a.b'}", 0.0),
+    ("über", "{type: regex, value: '\\bber'}", 1.0),
+    ("A b", "{type: not-contains-all, value: [A, b]}", 0.0),
+    ("A b", "{type: not-contains-all, value: [A, c]}", 1.0),
+    ("A b", "{type: contains, value: ''}", 1.0),
+    ("A b", "{type: contains-any, value: ['', c]}", 1.0),
+    ("A b", "{type: contains-any, value: []}", 0.0),
+    ("A b", "{type: not-contains-any, value: []}", 1.0),
+    ("A b", "{type: contains, value: ' '}", 1.0),
+    ("A b", "{type: equals, value: ''}", 0.0),
+];
+
+#[test]
+fn promptfoo_assertions_have_their_scores_after_import() {
+    let workspace = Workspace::new();
+    let (mut tests, mut answers, mut expected) = (String::new(), String::new(), Vec::new());
+    for (place, (answer, assertion, score)) in ASSERTIONS.iter().enumerate() {
+        // Each assertion is a task of its own.
+        let name = format!("m{place:02}");
+        let named = assertion.replace("{type", &format!("{{metric: {name}, type"));
+        tests.push_str(&format!("- {{vars: {{q: a}}, assert: [{named}]}}\n"));
+        let line = json!({"task_id": name, "sample_id": format!("test-{}", place + 1), "answer": answer});
+        answers.push_str(&format!("{line}\n"));
+        expected.push((name, json!(score)));
+    }
+    workspace.write("answers.jsonl", answers);
+    workspace.write("promptfooconfig.yaml", format!("prompts: ['{{{{q}}}}']\ntests:\n{tests}"));
+    workspace.run(&["import", "promptfoo", "promptfooconfig.yaml", "-o", "new.yaml"]).expect_code(0);
+    let run = ["run", "new.yaml", "--answers", "answers.jsonl", "--run-id", "r", "--json"];
+    let report = workspace.run(&run).expect_code(0).stdout_json();
+    assert_eq!(figures(&report), expected, "{}", workspace.read("new.yaml"));
+}
+
 #[test]
 fn inspect_log_becomes_a_run_with_its_scores() {
     let workspace = Workspace::new();
@@ -350,6 +470,33 @@ fn inspect_log_becomes_a_run_with_its_scores() {
     assert!(again.stderr.contains("exists already"), "{}", again.stderr);
     let compared = ["compare", "runs/recorded", "runs/own", "--allow", "settings", "--allow", "plugins"];
     workspace.run(&compared).expect_code(0);
+}
+
+#[test]
+fn inspect_import_that_needs_work_has_exit_code_2() {
+    let workspace = Workspace::new();
+    let sample = |id: u64| {
+        json!({
+            "id": id, "input": "q", "target": "a", "output": {"completion": "a"}, "scores": {"own": {"value": "C"}},
+        })
+    };
+    let failed = json!({"id": 3, "input": "q", "target": "a", "error": {"message": "ValueError('boom')"}});
+    for (name, samples, code) in
+        [("done", vec![sample(1), sample(2)], 2), ("failed", vec![sample(1), sample(2), failed], 4)]
+    {
+        let log = json!({
+            "version": 2, "status": "success", "eval": {"task": "t", "scorers": [{"name": "own"}]},
+            "samples": samples,
+        });
+        workspace.write("log.json", log.to_string());
+        let import = ["import", "inspect", "log.json", "-o", name, "--run-id", name];
+        let ended = workspace.run(&import).expect_code(code);
+        assert!(ended.stderr.contains("needs work: eval.scorers.own: "), "{}", ended.stderr);
+        assert_eq!(workspace.json(name, "summary.json")["tasks"][0]["metrics"][0]["value"], 1.0, "{name}");
+    }
+    let error = workspace.samples("failed")[2]["error"]["message"].clone();
+    let error = error.as_str().unwrap_or_default();
+    assert!(error.ends_with("has an error in the place of an answer: ValueError('boom')"), "{error}");
 }
 
 #[test]

@@ -220,3 +220,48 @@ fn whole_texts_are_scored_after_a_first_token() {
     let found = json!([rolling["loglikelihood"], rolling["token_count"], rolling["byte_count"]]);
     assert_eq!(found, json!([-2.0, 4, 4]));
 }
+
+#[test]
+fn joined_messages_are_shown_and_exported_as_they_were_sent() {
+    let asked = RequestLog::default();
+    let noted = asked.clone();
+    let server = LoadServer::start(move |request| {
+        let text = noted.note(request);
+        match request.json()["echo"] == true {
+            true => echo(&text, -0.5),
+            false => {
+                let choice = json!({"index": 0, "text": "plain", "finish_reason": "stop"});
+                Reply::json(200, &json!({"choices": [choice]})).into()
+            }
+        }
+    });
+    let server = server.expect("a server");
+    let model = format!("openai:m@{}/v1", server.url());
+    let prompt =
+        "prompts: [{prompt_id: p, system_prompt: 'You know people.', template: '{{ before }}'}]\nprompt: p";
+    let choices = suite_of_gaps(&model, "").replace("prompt: '{{ before }}'", prompt);
+    let generated = format!(
+        "datasets: [rows.jsonl]\nmodel: '{model}'\n{prompt}\nmetrics: [latency]\ncustom: {{chat_template: none}}\n"
+    );
+    for (run_id, suite) in [("choices", choices), ("generated", generated)] {
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", GAPS.replace("\"before\"", "\"question\": \"?\", \"before\""));
+        workspace.write("suite.yaml", suite);
+        workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(0);
+        let mut sent = Vec::new();
+        let exported = workspace.lm_eval_arguments(run_id);
+        for request in exported.iter().filter_map(Value::as_object).flat_map(|requests| requests.values()) {
+            let prompt = request["arg_0"].as_str().expect("a text");
+            assert!(prompt.starts_with("You know people.\n"), "{prompt}");
+            // The settings of a generated text are no text.
+            sent.push(prompt.to_owned() + request["arg_1"].as_str().unwrap_or_default());
+        }
+        sent.sort();
+        let texts: Vec<String> = asked.take().into_iter().map(|[_, text]| text).collect();
+        assert_eq!(sent, texts, "{run_id}");
+        let id = workspace.samples(run_id)[0]["sample_id"].as_str().expect("an id").to_owned();
+        let words = ["runs", "show", run_id, "--sample", &id, "--json"];
+        let shown = workspace.run(&words).expect_code(0).stdout_json();
+        assert_eq!(shown["requests"][0]["text"], exported[0]["gen_args_0"]["arg_0"], "{run_id}");
+    }
+}

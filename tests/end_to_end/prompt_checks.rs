@@ -250,6 +250,26 @@ fn requests_are_shown_before_a_run() {
     assert!(ended.stderr.contains("rows.jsonl has no task that asks a model"), "{}", ended.stderr);
 }
 
+/// Blanks and line breaks of a prompt change figures.
+#[test]
+fn prompts_are_shown_to_the_last_blank() {
+    let server = Server::start(|_| completion("B"));
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", json!({"question": "Why?"}).to_string());
+    let long = "word ".repeat(60);
+    let template = json!(format!("Q: {{{{ question }}}}\n{long}\n\nA: "));
+    let backend = server.backend("");
+    let text = format!(
+        "datasets: [rows.jsonl]\nbackends:\n  - backend_id: model\n    {backend}\nrole_adapters:\n  \
+         - {{adapter_id: dut, role_type: dut_model, backend_id: model}}\nprompt: {template}\nmetrics: [latency]\n"
+    );
+    workspace.write("suite.yaml", text);
+    let shown = workspace.run(&["data", "preview", "suite.yaml", "--rendered"]).expect_code(0).stdout;
+    let indent = " ".repeat(13);
+    let expected = format!("  user       Q: Why?\n{indent}{long}\n{indent}\n{indent}A: \n");
+    assert!(shown.contains(&expected), "{shown}");
+}
+
 /// A model that calls a tool without an answer, in a task that answers no calls.
 #[test]
 fn unanswered_tool_call_is_no_wrong_answer() {

@@ -109,6 +109,44 @@ fn missing_key_is_reported_once_at_the_option() {
     assert!(ended.stderr.contains("--> --model:1:7\n"), "{}", ended.stderr);
     assert_eq!(ended.stderr.matches("OPENAI_API_KEY is not set").count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("error: the environment variable OPENAI_API_KEY"), "{}", ended.stderr);
+    // The suite has no such key to leave out.
+    assert!(!ended.stderr.contains("api_key_env"), "{}", ended.stderr);
+}
+
+/// The judges of OpenAI need a key, and those of another server do not.
+#[test]
+fn missing_key_of_a_judge_is_reported_first() {
+    for suite in ["simpleqa", "mt_bench"] {
+        for (judge, is_needed) in [("", true), ("http://127.0.0.1:9/v1", false)] {
+            let (hub, workspace) = (hub(), Workspace::new());
+            let cache = workspace.path("cache").display().to_string();
+            let endpoint = format!("datasets.{suite}.params.endpoint={}", hub.endpoint());
+            let words = ["eval", suite, "--model", "openai:m@http://127.0.0.1:9/v1", "--set", &*endpoint];
+            let variables = [("GAGE_CACHE_DIR", &*cache), ("JUDGE_BASE_URL", judge)];
+            let ended = workspace.run_with_env(variables, &words);
+            let is_reported =
+                ended.stderr.contains("error: the environment variable OPENAI_API_KEY is not set");
+            assert_eq!(is_reported, is_needed, "{suite} {judge}: {}", ended.stderr);
+            assert_eq!(hub.seen().is_empty(), is_needed, "{suite} {judge}: {:?}", hub.seen());
+        }
+    }
+}
+
+#[test]
+fn flags_are_named_in_errors_as_they_were_typed() {
+    let workspace = Workspace::new();
+    for words in [
+        "run a.yaml --limit 0",
+        "run a.yaml --limit=0",
+        "plan a.yaml --limit 0",
+        "run a.yaml --max-samples 0",
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ended = workspace.run(&words).expect_code(2);
+        let flag = words[2].split('=').next().unwrap_or_default();
+        let expected = format!("invalid value '0' for '{flag} <N>': expected a whole number of at least 1");
+        assert!(ended.stderr.contains(&expected), "{words:?}\n{}", ended.stderr);
+    }
 }
 
 #[test]

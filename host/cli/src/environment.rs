@@ -6,6 +6,7 @@ mod foreign_variables;
 mod help;
 mod legacy_variables;
 mod old_options;
+mod typed_flag;
 
 use crate::arguments::{Arguments, Command as Given, as_eval, default_suite};
 use clap::builder::FalseyValueParser;
@@ -36,8 +37,10 @@ pub(crate) fn parse() -> Arguments {
 /// Reads a command line, of which the first word is the program, and the environment. Exits the process if they are invalid.
 pub(crate) fn parse_words(words: impl IntoIterator<Item = OsString>) -> Arguments {
     let command = command(&variable);
-    let matches = command.clone().try_get_matches_from(words).unwrap_or_else(|mut error| {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = command.clone().try_get_matches_from(&words).unwrap_or_else(|mut error| {
         suggest_no_hidden(&command, &mut error);
+        typed_flag::name_as_typed(&command, &words, &mut error);
         let message = error.print();
         if let Some(name) = variable_behind(&command, &error).filter(|_| message.is_ok()) {
             eprintln!("\nThe value is that of the variable {name}.");

@@ -280,7 +280,7 @@ pub fn load_document(
     match purpose {
         Purpose::Run => short_form::keep_one(&mut root, problems),
         // No model is asked, so any of them will do.
-        Purpose::Datasets | Purpose::Plugins => short_form::keep_first(&mut root),
+        Purpose::Datasets | Purpose::Plugins | Purpose::Requests => short_form::keep_first(&mut root),
     }
     short_form::rewrite(&mut root, Some(environment), problems);
     for text in others {

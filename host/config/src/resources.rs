@@ -17,6 +17,9 @@ pub enum Purpose {
     Datasets,
     /// Its plugins are needed.
     Plugins,
+    /// What its requests are built from is needed: the plugins of roles and judges, and the entries of `plugins`. These are
+    /// all read, because only a component says which plugins it has.
+    Requests,
 }
 
 impl Purpose {
@@ -26,6 +29,13 @@ impl Purpose {
             Purpose::Run => true,
             Purpose::Datasets => is_of("datasets[") || is_of("plugins["),
             Purpose::Plugins => matches!(resource.kind, ResourceKind::Component(_)) || is_of("plugins["),
+            Purpose::Requests => {
+                // The Samples and the replies of backends are recorded, and nothing is scored.
+                let is_recorded = ["metrics[", "datasets[", "backends["].into_iter().any(is_of)
+                    || [".metric_overrides[", ".backend."].iter().any(|part| resource.key.contains(part));
+                let is_component = matches!(resource.kind, ResourceKind::Component(_));
+                (is_component && !is_recorded) || is_of("plugins[")
+            }
         }
     }
 }
@@ -257,6 +267,32 @@ fn find_keys(node: &Node, path: &mut String, keys: &mut HashMap<Span, String>) {
             if let Some(key) = keys.get_mut(&node.span).filter(|key| key.is_empty()) {
                 path.clone_into(key);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_need_no_plugins_that_score() {
+        for (key, [for_requests, for_plugins]) in [
+            ("metrics[0].implementation", [false, true]),
+            ("metrics[0].aggregation", [false, true]),
+            ("tasks[2].metric_overrides[0]", [false, true]),
+            ("datasets[0].params.preprocess", [false, true]),
+            ("backends[0].config.component", [false, true]),
+            ("role_adapters[1].backend.config.component", [false, true]),
+            ("role_adapters[1].adapter", [true, true]),
+            ("custom.steps[1].judge", [true, true]),
+            ("plugins[0].source", [true, true]),
+        ] {
+            let kind = ResourceKind::Component(PathBuf::from("/elsewhere/plugin.wasm"));
+            let span = Span { source: 0, start: 0, end: 0 };
+            let resource = SuiteResource { kind, key: key.to_owned(), span };
+            let needs = [Purpose::Requests, Purpose::Plugins].map(|purpose| purpose.needs(&resource));
+            assert_eq!(needs, [for_requests, for_plugins], "{key}");
         }
     }
 }

@@ -172,13 +172,13 @@ impl EntryReader {
         if self.kept > self.limits.answers || self.kept_bytes > self.limits.bytes {
             return Err(AnswersError::TooLarge { file: self.found.file.named() });
         }
-        let FoundAnswer { task_id, key, outputs } = found;
+        let FoundAnswer { task_id, key, outputs, error } = found;
         // An entry without an answer keeps its place in the order.
         let number = self.counts.entry(task_id.clone()).or_default();
         let key = key.unwrap_or(AnswerKey::Order(*number));
         *number += 1;
         self.found.unanswered += u64::from(outputs.is_empty());
-        self.found.answers.push(GivenAnswer { place, task_id, key, outputs });
+        self.found.answers.push(GivenAnswer { place, task_id, key, outputs, error });
         Ok(())
     }
 }

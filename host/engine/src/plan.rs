@@ -371,7 +371,7 @@ fn plan_task(
     }
     if let Some(scoring) = &scoring {
         check_required_inputs(config, task, scoring, problems);
-        check_attempts(task, &scoring.metrics, problems);
+        check_attempts(config, task, &scoring.metrics, problems);
     }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is checked once.

@@ -9,12 +9,13 @@ use crate::request::support_context::payload_of;
 use crate::request::{PromptParts, Request, rendered_prompt};
 use crate::sample::result::SampleResult;
 use gage_backend::{ACCEPTED_MEDIA_FACT, CHAT_TEMPLATE_FACT};
+use gage_config::{BackendKind, BackendSpec, RequestKind};
 use gage_core::{
-    FinishReason, MediaKind, Message, Messages, ModelOutput, Object, Outcome, Sample, SampleView,
+    FinishReason, MediaKind, Message, Messages, ModelOutput, Object, Outcome, Role, Sample, SampleView,
 };
 use gage_plugin::Registry;
 use gage_record::{SampleRecord, SampleTiming};
-use gage_template::{ChatTemplate, ContentForm, Conversation, TemplateSandbox};
+use gage_template::{ChatTemplate, ContentForm, Conversation, TemplateSandbox, joined_texts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub struct SentRequest {
     pub judge_id: Option<String>,
     /// The conversation. Empty if a text is sent.
     pub messages: Vec<Message>,
-    /// A text that is sent as it is: a prompt that a tokenizer's template rendered, or a text to be scored.
+    /// A text that is sent as it is: a prompt that a tokenizer's template rendered, the joined texts of messages for a model
+    /// without a chat template, or a text to be scored.
     pub text: Option<String>,
     /// Texts whose likelihood is measured after the conversation.
     pub continuations: Vec<String>,
@@ -71,21 +73,57 @@ impl SentRequest {
 
 /// Facts of a run's backends, by id, with the chat templates that this program applied for them.
 pub struct BackendFacts {
+    specs: Vec<Arc<BackendSpec>>,
     facts: BTreeMap<String, Object>,
     templates: BTreeMap<String, ChatTemplate>,
 }
 
 impl BackendFacts {
-    /// Compiles the chat templates. Conversations for a template that cannot be compiled are not rendered.
-    pub fn new(facts: BTreeMap<String, Object>, registry: &Registry) -> BackendFacts {
+    /// Compiles the chat templates of the backends of a suite. Conversations for a template that cannot be compiled are not
+    /// rendered.
+    pub fn new(
+        specs: &[Arc<BackendSpec>],
+        facts: BTreeMap<String, Object>,
+        registry: &Registry,
+    ) -> BackendFacts {
         let compiled =
             |(id, facts): (&String, &Object)| Some((id.clone(), template_of(id, facts, registry)?));
-        BackendFacts { templates: facts.iter().filter_map(compiled).collect(), facts }
+        let templates = facts.iter().filter_map(compiled).collect();
+        BackendFacts { specs: specs.to_vec(), templates, facts }
     }
 
     /// Returns the facts of a backend.
     fn of(&self, backend_id: &str) -> Option<&Object> {
         self.facts.get(backend_id)
+    }
+
+    /// Returns a request as it reaches the model of a backend, if that is known: with the texts of the messages in place of
+    /// them, or with the chat template applied.
+    fn as_read(
+        &self,
+        backend_id: &str,
+        kind: RequestKind,
+        tools: &[Value],
+        request: SentRequest,
+    ) -> SentRequest {
+        match self.joined(backend_id, kind, &request.messages) {
+            Some(text) => SentRequest { text: Some(text), messages: Vec::new(), ..request },
+            None => SentRequest { rendered: self.rendered(backend_id, &request.messages, tools), ..request },
+        }
+    }
+
+    /// Returns the joined texts of a conversation that is sent without a chat template. A single message of the user is
+    /// already the text that is sent, and messages with media are refused.
+    fn joined(&self, backend_id: &str, kind: RequestKind, messages: &[Message]) -> Option<String> {
+        let is_one_text = matches!(messages, [only] if only.role == Role::User);
+        if messages.is_empty() || is_one_text || messages.iter().any(Message::has_media) {
+            return None;
+        }
+        let spec = self.specs.iter().find(|spec| spec.backend_id == backend_id)?;
+        // A file of a base model may have no template.
+        let has_no_template = matches!(spec.kind, BackendKind::LlamaCpp(_))
+            && self.of(backend_id).is_some_and(|facts| !facts.contains_key(CHAT_TEMPLATE_FACT));
+        (has_no_template || spec.joins_texts(kind)).then(|| joined_texts(messages))
     }
 
     /// Renders a conversation with the chat template of a backend, if it has one. Messages with media are not rendered: the
@@ -203,11 +241,9 @@ fn rendered_model_requests(
     if task.has_given_answers() {
         return Ok(Vec::new());
     }
-    let mut requests = model_requests(task, sample, &support.found)?;
-    for request in &mut requests {
-        request.rendered = support.backends.rendered(&task.role.backend_id, &request.messages, &sample.tools);
-    }
-    Ok(requests)
+    let kind = task.spec.steps.inference.request;
+    let as_read = |request| support.backends.as_read(&task.role.backend_id, kind, &sample.tools, request);
+    Ok(model_requests(task, sample, &support.found)?.into_iter().map(as_read).collect())
 }
 
 /// Returns the requests about a Sample that no run has asked yet, with a placeholder for each reply that a later request
@@ -279,8 +315,8 @@ impl<'r> RecordedSupport<'r> {
             let input =
                 SupportInput { sample: &self.sample, found: &payload, history: None, tool_call: None };
             if let Some(messages) = support_messages(planned, &input).map_err(|failure| failure.message)? {
-                let rendered = self.backends.rendered(&planned.role.backend_id, &messages, &[]);
-                requests.push(SentRequest { rendered, ..SentRequest::of_messages(name, messages) });
+                let (id, request) = (&planned.role.backend_id, SentRequest::of_messages(name, messages));
+                requests.push(self.backends.as_read(id, RequestKind::Generate, &[], request));
             }
             match self.record.support_output.as_ref().and_then(|output| output.get(name)) {
                 Some(output) => {
@@ -340,10 +376,12 @@ fn judge_requests(
             };
             add_shown_media(&mut conversations, &result, accepts);
         }
-        requests.extend(conversations.into_iter().map(|messages| SentRequest {
-            judge_id: Some(planned.judge_id.clone()),
-            rendered: backends.rendered(backend_id, &messages, &[]),
-            ..SentRequest::of_messages(&planned.role.adapter_id, messages)
+        requests.extend(conversations.into_iter().map(|messages| {
+            let request = SentRequest {
+                judge_id: Some(planned.judge_id.clone()),
+                ..SentRequest::of_messages(&planned.role.adapter_id, messages)
+            };
+            backends.as_read(backend_id, RequestKind::Generate, &[], request)
         }));
     }
     Ok(requests)

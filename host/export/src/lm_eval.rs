@@ -4,8 +4,9 @@
 use super::files::{ExportFile, Files, file_part, sha256};
 use super::run::{ExportedRun, TaskModel};
 use super::{ExportError, ExportReport, PromptsOf, SentPrompt, text};
-use gage_core::{Object, Outcome};
-use gage_figures::TaskSummary;
+use gage_config::RequestKind;
+use gage_core::{MetricResult, Object, Outcome};
+use gage_figures::{Aggregation, MetricFigure, TaskSummary};
 use gage_record::SampleRecord;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -27,6 +28,11 @@ const SAMPLE_KEYS: [&str; 12] = [
     "repeat",
 ];
 
+/// Name of the aggregator that computes a perplexity from log-likelihoods instead of scores.
+const PERPLEXITY_AGGREGATION: &str = "corpus_perplexity";
+/// Name of the sub-score with the log-likelihood of a continuation.
+const LOGPROB: &str = "logprob";
+
 /// A task's samples that are being written.
 struct TaskFile {
     file: ExportFile,
@@ -34,16 +40,44 @@ struct TaskFile {
     hashes: sha2::Sha256,
     repeat: u64,
     settings: Value,
+    /// The metrics whose figure is a perplexity.
+    perplexities: Vec<String>,
     seen: SeenTask,
 }
 
-/// Facts about a task that its samples reveal.
-#[derive(Clone, Copy, Debug, Default)]
+impl TaskFile {
+    fn new(run: &ExportedRun<'_>, task: &TaskSummary, file: ExportFile) -> TaskFile {
+        let perplexity = Aggregation::Custom(PERPLEXITY_AGGREGATION.to_owned());
+        let perplexities = task.metrics.iter().filter(|figure| figure.aggregation == perplexity);
+        TaskFile {
+            file,
+            hashes: sha2::Digest::new(),
+            repeat: run.source.repeat(&task.task_id),
+            settings: generation_settings(task),
+            perplexities: perplexities.map(|figure| figure.metric_id.clone()).collect(),
+            seen: SeenTask { shots: run.shots(&task.task_id), request: run.request(&task.task_id) },
+        }
+    }
+}
+
+/// Facts about a task: those of the suite, and those that its samples reveal.
+#[derive(Clone, Copy, Debug)]
 struct SeenTask {
     /// Maximum number of few-shot examples before a question.
     shots: usize,
-    /// True if answers were chosen by log-likelihood instead of generated.
-    is_choice: bool,
+    /// Kind of the requests to the model.
+    request: RequestKind,
+}
+
+impl SeenTask {
+    /// Returns the harness's name of the kind of request.
+    fn output_type(self) -> &'static str {
+        match self.request {
+            RequestKind::Generate => "generate_until",
+            RequestKind::Loglikelihood => "multiple_choice",
+            RequestKind::RollingLoglikelihood => "loglikelihood_rolling",
+        }
+    }
 }
 
 pub(super) fn write(
@@ -62,12 +96,7 @@ pub(super) fn write(
         let is_taken = run.tasks().iter().take(number).any(|other| file_part(&other.task_id) == name);
         let name = if is_taken { format!("{name}.{number}") } else { name };
         let file = files.create(&folder.join(format!("samples_{name}_{date}.jsonl")))?;
-        let settings = generation_settings(task);
-        let repeat = run.source.repeat(&task.task_id);
-        tasks.insert(
-            task.task_id.as_str(),
-            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, seen: SeenTask::default() },
-        );
+        tasks.insert(task.task_id.as_str(), TaskFile::new(run, task, file));
         if run.model(&task.task_id).name != first.name {
             exported.notes.push(format!(
                 "task {} did not ask {}, the model under whose name lm-evaluation-harness lists it",
@@ -159,11 +188,18 @@ impl TaskFile {
         let mut names = Vec::new();
         for (result, score) in text::scores(record) {
             let name = metric_name(&result.metric_id);
-            line[&name] = json!(score);
+            line[&name] = json!(self.logprob(result).unwrap_or(score));
             names.push(name);
         }
         line["metrics"] = json!(names);
         line
+    }
+
+    /// Returns the log-likelihood that a perplexity is computed from, if it is not the one of the whole text. The harness
+    /// gives it to the sample in place of a score.
+    fn logprob(&self, result: &MetricResult) -> Option<f64> {
+        let is_perplexity = self.perplexities.iter().any(|known| known.as_str() == result.metric_id.as_str());
+        result.card.as_ref().filter(|_| is_perplexity)?.sub_scores.get(LOGPROB)?.as_f64()
     }
 
     /// Returns the requests and their responses: with log-likelihoods one request per option, otherwise one. `scored` are the
@@ -175,13 +211,26 @@ impl TaskFile {
         scored: &[(&str, &str)],
     ) -> (Value, Value, Value) {
         let continuations = text::output(record, "continuations").as_array().filter(|all| !all.is_empty());
+        let rolling = &text::output(record, "rolling")["loglikelihood"];
+        if rolling.is_number() {
+            self.seen.request = RequestKind::RollingLoglikelihood;
+        }
+        if self.seen.request == RequestKind::RollingLoglikelihood {
+            let arguments = json!({"gen_args_0": {"arg_0": prompt}});
+            if !rolling.is_number() {
+                return (arguments, json!([]), json!([]));
+            }
+            // A text, as the harness writes it.
+            let likelihood = rolling.to_string();
+            return (arguments, json!([[likelihood]]), json!([likelihood]));
+        }
         let Some(continuations) = continuations else {
             let arguments = json!({"gen_args_0": {"arg_0": prompt, "arg_1": self.settings}});
             let Some(written) = text::written(record) else { return (arguments, json!([]), json!([])) };
             let answer = text::answer(record).unwrap_or_default();
             return (arguments, json!([[written]]), json!([answer]));
         };
-        self.seen.is_choice = true;
+        self.seen.request = RequestKind::Loglikelihood;
         let options = text::options(&record.sample);
         let (mut arguments, mut resps, mut filtered) = (Object::new(), Vec::new(), Vec::new());
         for (number, continuation) in continuations.iter().enumerate() {
@@ -216,13 +265,12 @@ fn results(
     let by_task = |value: &dyn Fn(&TaskSummary) -> Value| {
         Value::Object(run.tasks().iter().map(|task| (task.task_id.clone(), value(task))).collect())
     };
-    let figures = run.tasks().iter().flat_map(|task| run.figures(&task.task_id));
-    let without_value = figures.filter(|figure| figure.value.is_none()).count();
-    if without_value > 0 {
-        notes.push(format!("left out: {without_value} figures that have no value"));
-    }
+    note_omissions(run, notes);
     let manifest = run.source.manifest();
-    let seen_of = |task: &TaskSummary| seen.get(task.task_id.as_str()).copied().unwrap_or_default();
+    let seen_of = |task: &TaskSummary| {
+        let of_suite = || SeenTask { shots: run.shots(&task.task_id), request: run.request(&task.task_id) };
+        seen.get(task.task_id.as_str()).copied().unwrap_or_else(of_suite)
+    };
     json!({
         "results": by_task(&|task| task_results(run, task)),
         "group_subtasks": by_task(&|_| json!([])),
@@ -231,7 +279,8 @@ fn results(
         "n-shot": by_task(&|task| json!(seen_of(task).shots)),
         "higher_is_better": by_task(&|task| {
             let figures = run.figures(&task.task_id);
-            Value::Object(figures.iter().map(|one| (metric_name(&one.metric_id), one.higher_is_better.into())).collect())
+            let values = figures.iter().flat_map(values);
+            Value::Object(values.map(|one| (one.name, one.higher_is_better.into())).collect())
         }),
         "n-samples": by_task(&|task| {
             let repeat = run.source.repeat(&task.task_id);
@@ -272,21 +321,76 @@ fn task_results(run: &ExportedRun<'_>, task: &TaskSummary) -> Value {
         "sample_len": task.samples.reached() / run.source.repeat(&task.task_id),
     });
     let mut counts = Object::new();
-    for figure in run.figures(&task.task_id) {
-        let name = metric_name(&figure.metric_id);
-        let Some(value) = figure.value else { continue };
+    for NamedValue { name, value, stderr, n, .. } in run.figures(&task.task_id).iter().flat_map(values) {
+        let Some(value) = value else { continue };
         results[format!("{name},none")] = json!(value);
-        results[format!("{name}_stderr,none")] =
-            figure.stderr.map_or_else(|| json!("N/A"), |stderr| json!(stderr));
-        counts.insert(format!("{name},none"), figure.n.into());
+        results[format!("{name}_stderr,none")] = stderr.map_or_else(|| json!("N/A"), |stderr| json!(stderr));
+        counts.insert(format!("{name},none"), n.into());
     }
     results["sample_count"] = Value::Object(counts);
     results
 }
 
+/// A value of the results.
+struct NamedValue {
+    name: String,
+    value: Option<f64>,
+    stderr: Option<f64>,
+    n: u64,
+    higher_is_better: Option<bool>,
+}
+
+/// Returns the value of a figure, and those of its sub-scores and of the further figures of its component, as `METRIC.NAME`.
+fn values(figure: &MetricFigure) -> Vec<NamedValue> {
+    let metric = metric_name(&figure.metric_id);
+    // A comma separates the name from that of the filter.
+    let part = |name: &str| format!("{metric}.{}", name.replace(',', "_"));
+    let mut values = vec![NamedValue {
+        name: metric.clone(),
+        value: figure.value,
+        stderr: figure.stderr,
+        n: figure.n,
+        higher_is_better: Some(figure.higher_is_better),
+    }];
+    values.extend(figure.sub_scores.iter().map(|one| NamedValue {
+        name: part(&one.name),
+        value: one.value,
+        stderr: None,
+        n: one.n,
+        higher_is_better: one.higher_is_better,
+    }));
+    // The first one is the metric's own value.
+    values.extend(figure.figures.iter().skip(1).map(|one| NamedValue {
+        name: part(&one.name),
+        value: Some(one.value),
+        stderr: one.stderr,
+        n: one.n,
+        higher_is_better: None,
+    }));
+    values
+}
+
+/// Counts the figures for which the results have no place.
+fn note_omissions(run: &ExportedRun<'_>, notes: &mut Vec<String>) {
+    let (mut without_value, mut slices, mut categories) = (0, 0, 0);
+    for figure in run.tasks().iter().flat_map(|task| run.figures(&task.task_id)) {
+        without_value += usize::from(figure.value.is_none());
+        slices += figure.slices.len();
+        categories += figure.categories.len();
+    }
+    if without_value > 0 {
+        notes.push(format!("left out: {without_value} figures that have no value"));
+    }
+    for (count, parts) in [(slices, "slices"), (categories, "categories")] {
+        if count > 0 {
+            notes.push(format!("left out: {count} figures of {parts}, which `--format csv` has"));
+        }
+    }
+}
+
 /// Returns the applicable part of the harness's `TaskConfig` dump. As in the harness, unknown values are omitted, and
 /// request parameters belong only to generative tasks.
-fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_choice }: SeenTask) -> Value {
+fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, seen: SeenTask) -> Value {
     let metrics: Vec<Value> = run
         .figures(&task.task_id)
         .iter()
@@ -301,9 +405,9 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
     let mut config = json!({
         "task": task.task_id,
         "dataset_name": task.dataset_id,
-        "num_fewshot": shots,
+        "num_fewshot": seen.shots,
         "metric_list": metrics,
-        "output_type": if is_choice { "multiple_choice" } else { "generate_until" },
+        "output_type": seen.output_type(),
         "repeats": run.source.repeat(&task.task_id),
         "should_decontaminate": false,
         "metadata": {"version": version(run, task), "dataset": run.source.manifest().identity.datasets.get(&task.dataset_id)},
@@ -311,7 +415,7 @@ fn task_config(run: &ExportedRun<'_>, task: &TaskSummary, SeenTask { shots, is_c
     if let Some(source) = run.dataset_source(&task.dataset_id) {
         config["dataset_path"] = source.into();
     }
-    if !is_choice {
+    if seen.request == RequestKind::Generate {
         let mut settings = generation_settings(task);
         // Always a list, even if empty; otherwise the harness assumes its own default.
         let until = match settings["until"].take() {

@@ -1,11 +1,14 @@
 //! The exported run: everything that the formats need besides its samples.
 
 use super::ExportError;
-use gage_config::{BackendKind, TaskSpec};
+use gage_config::{BackendKind, RequestKind, TaskSpec};
 use gage_core::Object;
 use gage_figures::{MetricFigure, RecordedRun, Summary, TaskSummary};
 use gage_record::{RunStatus, SampleRecord, unix_seconds};
 use serde_json::Value;
+
+/// Parameter of a prompt with the examples that it shows.
+const EXAMPLES_PARAM: &str = "examples";
 
 /// A run being exported.
 pub(super) struct ExportedRun<'s> {
@@ -92,6 +95,30 @@ impl<'s> ExportedRun<'s> {
         let dataset =
             self.source.config()?.datasets.iter().find(|dataset| dataset.dataset_id == dataset_id)?;
         Some(dataset.shown_source())
+    }
+
+    /// Returns the kind of request of a task to the model under test. Answers that were only imported
+    /// count as generated.
+    pub(super) fn request(&self, task_id: &str) -> RequestKind {
+        self.task(task_id).map_or(RequestKind::Generate, |task| task.steps.inference.request)
+    }
+
+    /// Returns the number of examples that the suite shows before each question of a task: those of its dataset, and those
+    /// in `params.examples` of its prompt.
+    pub(super) fn shots(&self, task_id: &str) -> usize {
+        let of_dataset = || {
+            let dataset = self.source.config()?.dataset_of(self.task(task_id)?)?;
+            dataset.few_shot.as_ref().map(|few_shot| few_shot.count)
+        };
+        let of_prompt = || {
+            let config = self.source.config()?;
+            let role = config.inference_role_of(self.task(task_id)?)?;
+            let prompt = config.prompt_of(role)?;
+            let examples =
+                role.prompt_params.get(EXAMPLES_PARAM).or_else(|| prompt.params.get(EXAMPLES_PARAM));
+            examples?.as_array().map(Vec::len)
+        };
+        of_dataset().unwrap_or(0) + of_prompt().unwrap_or(0)
     }
 
     /// Returns the start of the run, in seconds since 1970.

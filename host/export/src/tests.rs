@@ -1,5 +1,7 @@
 //! Validates exports against schemas generated from the formats' own packages by `tests/exports/make_schemas.py`.
 
+mod lm_eval;
+
 use super::{ExportError, ExportFormat, ExportOptions, ExportReport, Publisher, SentPrompt};
 use gage_core::{Outcome, RecordedSample};
 use gage_figures::RecordedRun;
@@ -176,99 +178,6 @@ fn check(schema: &str, value: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{schema}\n{}\n{value:#}", errors.join("\n"));
-}
-
-#[test]
-fn lm_eval_has_the_layout_of_the_harness() {
-    let (root, written) = exported(ExportFormat::LmEval);
-    assert_eq!(
-        names(&written, &root),
-        [
-            "lab__small model/samples_written_2026-01-31T09-05-00.jsonl",
-            "lab__small model/samples_chosen_2026-01-31T09-05-00.jsonl",
-            "lab__small model/results_2026-01-31T09-05-00.json",
-        ]
-    );
-    let samples = lines_at(&written.files[0]);
-    assert_eq!(samples.len(), 6);
-    samples.iter().for_each(|line| check("lm_eval.SampleResult", line));
-    assert_eq!(samples[0]["arguments"]["gen_args_0"]["arg_0"], HOSTILE);
-    assert_eq!(samples[0]["arguments"]["gen_args_0"]["arg_1"]["max_gen_toks"], 64);
-    assert_eq!(samples[0]["resps"], json!([[format!("so: {HOSTILE}")]]));
-    assert_eq!((&samples[0]["filtered_resps"], &samples[0]["target"]), (&json!([HOSTILE]), &json!(HOSTILE)));
-    assert_eq!((&samples[1]["m"], &samples[1]["metrics"]), (&json!(1.0), &json!(["m", "latency"])));
-    assert_eq!((samples[5].get("m"), &samples[5]["metrics"]), (None, &json!([])));
-    assert_eq!(samples[4]["doc"]["row"], HOSTILE);
-    assert_eq!(samples[5]["doc"]["gage_host"]["outcome"], "backend_error");
-
-    let chosen = &lines_at(&written.files[1])[0];
-    check("lm_eval.SampleResult", chosen);
-    assert_eq!(chosen["filtered_resps"], json!([["-1.5", "False"], ["-0.25", "True"]]));
-    assert_eq!(chosen["arguments"]["gen_args_1"], json!({"arg_0": HOSTILE, "arg_1": HOSTILE}));
-
-    let mut results = json_at(&written.files[2]);
-    let of_written = &results["results"]["written"];
-    assert_eq!((&of_written["m,none"], &of_written["sample_count"]["m,none"]), (&json!(0.5), &json!(4)));
-    assert_eq!(results["results"]["chosen"]["m_stderr,none"], "N/A");
-    assert_eq!(results["n-samples"]["written"], json!({"original": 6, "effective": 6}));
-    assert_eq!(results["configs"]["written"]["generation_kwargs"]["until"], json!(["\n"]));
-    for (task, kind) in [("written", "generate_until"), ("chosen", "multiple_choice")] {
-        let config = &results["configs"][task];
-        check("lm_eval.TaskConfig", config);
-        assert_eq!((&config["task"], &config["output_type"]), (&json!(task), &json!(kind)));
-        assert_eq!(config.get("generation_kwargs").is_some(), kind == "generate_until");
-        assert_eq!((&config["dataset_name"], &config["repeats"]), (&json!("data"), &json!(1)));
-        assert_eq!(
-            config["metric_list"],
-            json!([
-                {"metric": "m", "aggregation": "mean", "higher_is_better": true},
-                {"metric": "latency", "aggregation": "mean", "higher_is_better": true},
-            ])
-        );
-        assert_eq!((&config["num_fewshot"], &results["n-shot"][task]), (&json!(0), &json!(0)));
-    }
-    // Here the package writes more than its own types allow.
-    for task in ["written", "chosen"] {
-        results["results"][task]["m_stderr,none"] = json!(0.1);
-        results["results"][task]["latency_stderr,none"] = json!(0.1);
-    }
-    results.as_object_mut().unwrap().shift_remove("configs");
-    check("lm_eval.EvalResults", &results);
-}
-
-#[test]
-fn lm_eval_arguments_are_the_prompts_that_were_sent() {
-    let root = tempfile::tempdir().unwrap();
-    let source = RecordedRun::open(&write_run(root.path(), RunStatus::Complete, &records())).unwrap();
-    let texts = |texts: &[&str]| -> Vec<String> { texts.iter().map(ToString::to_string).collect() };
-    let sent = |text: &str, continuations: &[&str]| SentPrompt {
-        text: Some(text.to_owned()),
-        continuations: texts(continuations),
-        ..SentPrompt::default()
-    };
-    let messages = json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": "q"}]);
-    let of_messages = SentPrompt {
-        messages: messages.as_array().unwrap().clone(),
-        continuations: texts(&["A", "B"]),
-        ..SentPrompt::default()
-    };
-    let messages = messages.to_string();
-    for (prompts, expected, is_noted) in [
-        (vec![], [[HOSTILE, "yes"], [HOSTILE, HOSTILE]], true),
-        (vec![sent("Q:", &[" A", " B"])], [["Q:", " A"], ["Q:", " B"]], false),
-        (vec![sent("yes", &["."]), sent("no", &["."])], [["yes", "."], ["no", "."]], false),
-        (vec![of_messages], [[&*messages, "A"], [&*messages, "B"]], false),
-    ] {
-        let options =
-            ExportOptions { replaces: true, ..options(ExportFormat::LmEval, &root.path().join("out")) };
-        let written = super::export(&source, &options, &|_| Some(prompts.clone())).unwrap();
-        let arguments = |file: usize| lines_at(&written.files[file])[0]["arguments"].clone();
-        assert_eq!(arguments(0)["gen_args_0"]["arg_0"], expected[0][0]);
-        let [first, second] = expected.map(|[prompt, text]| json!({"arg_0": prompt, "arg_1": text}));
-        assert_eq!(arguments(1), json!({"gen_args_0": first, "gen_args_1": second}));
-        let note = "the prompts of 6 of 7 samples are unknown, so their `arguments` have only the question";
-        assert_eq!(written.notes.iter().any(|found| found == note), is_noted, "{:?}", written.notes);
-    }
 }
 
 #[test]

@@ -2,15 +2,18 @@
 
 mod dataset;
 mod draft;
+mod engine_names;
 mod files;
 mod filters;
 mod functions;
 mod metrics;
 mod pattern;
 mod prompt;
+mod question;
 mod rows;
 mod sampling;
 mod suite;
+mod target;
 mod task;
 mod template_parts;
 
@@ -43,9 +46,16 @@ pub fn import_lm_eval(name: &str, text: &str, folder: &dyn SourceFolder) -> Resu
     let title = root.text(if is_group { "group" } else { "task" }).unwrap_or("task").to_owned();
     let maps = match is_group {
         true => {
-            let mut members =
-                Members { index: TaskIndex::read(folder), found: Vec::new(), missing: BTreeSet::new() };
+            let mut members = Members::of(TaskIndex::read(folder));
             members.add_group(&root, 0);
+            for name in &members.differing {
+                let message = format!(
+                    "the group has `{name}` more than once, with different keys; here it is one task, with the keys of \
+                     the first"
+                );
+                let help = "for the others, import a file of their own: a task has one name in a suite";
+                notes.needs_work(format!("task.{name}"), message, &mut comments).help(help);
+            }
             for name in &members.missing {
                 let message = format!("there is no task `{name}` in the folder of the group");
                 let help = "give the group's file in its folder of lm-evaluation-harness";
@@ -81,9 +91,26 @@ struct Members {
     found: Vec<Mapping>,
     /// Names without a task.
     missing: BTreeSet<String>,
+    /// Names of tasks that the group has again, with other keys.
+    differing: BTreeSet<String>,
 }
 
 impl Members {
+    fn of(index: TaskIndex) -> Members {
+        Members { index, found: Vec::new(), missing: BTreeSet::new(), differing: BTreeSet::new() }
+    }
+
+    /// Adds a task. One that several groups have is added once.
+    fn add(&mut self, name: &str, task: Mapping) {
+        match self.found.iter().find(|found| found.text("task") == Some(name)) {
+            Some(found) if *found == task => {}
+            Some(_) => {
+                self.differing.insert(name.to_owned());
+            }
+            None => self.found.push(task),
+        }
+    }
+
     fn add_group(&mut self, group: &Mapping, level: usize) {
         let Some(Tree::List(items)) = group.get("task").cloned() else { return };
         for item in items.iter().filter(|_| level < MAX_GROUP_LEVELS) {
@@ -115,9 +142,9 @@ impl Members {
                 for entry in &changes.entries {
                     task.set(&entry.key, entry.value.clone());
                 }
-                self.found.push(task);
+                self.add(name, task);
             }
-            None if changes.has("dataset_path") => self.found.push(changes.clone()),
+            None if changes.has("dataset_path") => self.add(name, changes.clone()),
             None => match self.index.tagged(name).to_vec() {
                 names if names.is_empty() => {
                     self.missing.insert(name.to_owned());

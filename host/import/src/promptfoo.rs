@@ -2,7 +2,9 @@
 
 mod cells;
 mod checks;
+mod javascript_pattern;
 mod negated;
+mod options;
 mod prompts;
 mod providers;
 mod suite;
@@ -20,22 +22,13 @@ use std::collections::BTreeSet;
 /// Beginning of a value that names a file.
 const FILE: &str = "file://";
 /// Keys of a configuration that are converted.
-const KNOWN_KEYS: &[&str] = &[
-    "description",
-    "prompts",
-    "providers",
-    "targets",
-    "tests",
-    "defaultTest",
-    "evaluateOptions",
-    "assertionTemplates",
-];
+const KNOWN_KEYS: &[&str] =
+    &["description", "prompts", "providers", "targets", "tests", "defaultTest", "assertionTemplates"];
 /// Keys without an effect on figures, each with the reason.
 const DROPPED_KEYS: &[(&str, &str)] = &[
     ("sharing", "nothing is uploaded"),
     ("outputPath", "every run writes its results into its folder"),
     ("writeLatestResults", "every run writes its results into its folder"),
-    ("commandLineOptions", "options are given on the command line"),
     ("tags", "`metadata` of the suite is for people"),
     ("metadata", "`metadata` of the suite is for people"),
 ];
@@ -67,7 +60,7 @@ pub fn import_promptfoo(
     note_keys(&config, &mut notes, &mut comments);
     let prompts = prompts::convert(&config, folder, &mut notes);
     let models = providers::convert(&config, &mut notes);
-    let tests = tests::read(&config, folder, &mut notes, &mut comments);
+    let tests = tests::read(&config, &prompts, folder, &mut notes, &mut comments);
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let suite::SuiteDocument { mut document, lines } =
         suite::document(&config, name, rows, prompts, models, tests, &mut notes);
@@ -88,7 +81,8 @@ pub fn import_promptfoo(
 
 fn note_keys(config: &Mapping, notes: &mut Notes, comments: &mut Vec<String>) {
     for key in config.keys() {
-        if KNOWN_KEYS.contains(&key.as_str()) || key.starts_with('$') {
+        let is_known = KNOWN_KEYS.contains(&key.as_str()) || options::SECTIONS.contains(&key.as_str());
+        if is_known || key.starts_with('$') {
             continue;
         }
         match DROPPED_KEYS.iter().find(|(dropped, _)| *dropped == key) {

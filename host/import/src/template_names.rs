@@ -5,16 +5,42 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// Statements of Jinja with an end. `set` has one unless it assigns a value.
+const STATEMENTS: [&str; 8] = ["if", "for", "macro", "call", "filter", "block", "with", "autoescape"];
+/// Filters of texts that give a text.
+const TEXT_FILTERS: [&str; 7] = ["trim", "upper", "lower", "title", "capitalize", "replace", "string"];
+/// Methods of texts that no list or mapping has.
+const TEXT_METHODS: [&str; 11] = [
+    "strip",
+    "lstrip",
+    "rstrip",
+    "replace",
+    "upper",
+    "lower",
+    "title",
+    "capitalize",
+    "split",
+    "splitlines",
+    "format",
+];
+
 /// Returns the text between `{{` and `}}` if the template is a single expression.
 pub(crate) fn expression(template: &str) -> Option<&str> {
     let inner = template.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    (!inner.contains("{{") && !inner.contains("}}") && !inner.contains("{%")).then(|| inner.trim())
+    let is_single = !inner.contains("{{") && !inner.contains("}}") && !inner.contains("{%");
+    is_single.then(|| without_controls(inner))
+}
+
+/// Returns an expression without the marks that remove or keep white space next to a brace.
+fn without_controls(inner: &str) -> &str {
+    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+    inner.strip_suffix(['-', '+']).unwrap_or(inner).trim()
 }
 
 /// Returns the expression of a template with texts around its expressions: `#### {{answer}}` is `"#### " ~ answer`. `None`
-/// if the template has statements, or no expression.
+/// if the template has statements, removes white space next to a brace, or has no expression.
 pub(crate) fn concatenation(template: &str) -> Option<String> {
-    if template.contains("{%") || template.contains("{#") {
+    if ["{%", "{#", "{{-", "-}}"].iter().any(|mark| template.contains(mark)) {
         return None;
     }
     let mut parts = Vec::new();
@@ -24,7 +50,7 @@ pub(crate) fn concatenation(template: &str) -> Option<String> {
         if !before.is_empty() {
             parts.push(Value::from(before).to_string());
         }
-        let inner = inner.trim();
+        let inner = without_controls(inner);
         let is_simple = inner.chars().all(|one| one.is_alphanumeric() || "_.".contains(one));
         parts.push(if is_simple { inner.to_owned() } else { format!("({inner})") });
         rest = next;
@@ -85,6 +111,60 @@ pub(crate) fn fields(template: &str) -> Vec<String> {
     let tokens = tokens_of(template);
     let locals = locals_of(&tokens);
     (0..tokens.len()).filter_map(|place| field_at(&tokens, place, &locals)).map(str::to_owned).collect()
+}
+
+/// Returns true if a template always writes a field as a text: outside of statements, perhaps with filters and methods of
+/// texts.
+pub(crate) fn is_whole_text(template: &str, path: &str) -> bool {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    let token = |place: usize| tokens.get(place).map(|(token, _)| *token);
+    let mut depth = 0_usize;
+    for place in 1..tokens.len() {
+        match (token(place - 1), token(place)) {
+            (Some(Token::Open('%')), Some(Token::Name("set"))) if token(place + 2) == Some(Token::Close) => {
+                depth += 1;
+            }
+            (Some(Token::Open('%')), Some(Token::Name(word))) if STATEMENTS.contains(&word) => depth += 1,
+            (Some(Token::Open('%')), Some(Token::Name(word))) if word.starts_with("end") => {
+                depth = depth.saturating_sub(1);
+            }
+            (Some(Token::Open('{')), _)
+                if depth == 0
+                    && field_at(&tokens, place, &locals).is_some()
+                    && is_text_after(path, place, &token) =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns true if the tokens from a place on are a path, and what follows keeps the text of its value.
+fn is_text_after<'t>(path: &str, place: usize, token: &dyn Fn(usize) -> Option<Token<'t>>) -> bool {
+    let mut place = place;
+    for (number, part) in path.split('.').enumerate() {
+        if number > 0 {
+            if token(place) != Some(Token::Mark('.')) {
+                return false;
+            }
+            place += 1;
+        }
+        if token(place) != Some(Token::Name(part)) {
+            return false;
+        }
+        place += 1;
+    }
+    match (token(place), token(place + 1)) {
+        (Some(Token::Close), _) => true,
+        (Some(Token::Mark('|')), Some(Token::Name(filter))) => TEXT_FILTERS.contains(&filter),
+        (Some(Token::Mark('.')), Some(Token::Name(method))) => {
+            TEXT_METHODS.contains(&method) && token(place + 2) == Some(Token::Mark('('))
+        }
+        _ => false,
+    }
 }
 
 /// Returns the first field whose items a template reads by their places, as in `choices[0]`.
@@ -165,12 +245,31 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_every_row_are_written_outside_of_statements() {
+        for (template, path, is_whole) in [
+            ("Q: {{ q }}", "q", true),
+            ("{{- q.text.strip() | trim }}", "q.text", true),
+            ("{{ q.split(' ')[:-1]|join(' ') }}", "q", true),
+            ("{{ q|join(', ') }}", "q", false),
+            ("{{ q[0] }}", "q", false),
+            ("{{ q.items() }}", "q", false),
+            ("{{ q ~ p }}", "q", false),
+            ("{% if q %}{{ q }}{% endif %}", "q", false),
+            ("{% set p %}{% if a %}b{% endif %}{{ q }}{% endset %}", "q", false),
+            ("{% set p = a %}{% for a in b %}c{% endfor %}{{ q }}", "q", true),
+        ] {
+            assert_eq!(is_whole_text(template, path), is_whole, "{template}");
+        }
+    }
+
+    #[test]
     fn texts_around_expressions_are_joined() {
         for (template, expected) in [
             ("#### {{answer}}", Some("\"#### \" ~ answer")),
             ("{{ a.b }}\ncheck({{ c|trim }})", Some(r#"a.b ~ "\ncheck(" ~ (c|trim) ~ ")""#)),
             ("{{a if b else c}}.", Some(r#"(a if b else c) ~ ".""#)),
             ("{% if a %}{{a}}{% endif %}", None),
+            ("a {{- b }}", None),
             ("a {{b", None),
             ("a", None),
         ] {
@@ -184,6 +283,7 @@ mod tests {
             ("{{ choices.text }}", Some("choices.text")),
             ("{{doc['answer'].strip()}}", Some("answer")),
             ("{{ label | int }}", Some("label")),
+            ("{{- label -}}", Some("label")),
             ("{{answers[0]}}", None),
             ("{{ a + b }}", None),
             ("{{a}} {{b}}", None),

@@ -108,7 +108,9 @@ fn samples_with_errors_have_no_answer() {
     let failed = json!({"id": "x", "input": "q", "target": "", "error": {"message": "gone"}, "scores": {}});
     let scored = json!({"id": "y", "input": "q", "target": "a", "scores": {"choice": {"value": "C"}}});
     let import = import_inspect("l.json", log_of(&[failed.clone(), scored])).expect("a log");
-    assert_eq!((lines_of(&import, ROWS).len(), lines_of(&import, ANSWERS).len()), (2, 1));
+    let answers = lines_of(&import, ANSWERS);
+    assert_eq!((lines_of(&import, ROWS).len(), answers.len()), (2, 2));
+    assert_eq!(answers[0], json!({"id": "x", "answer": null, "error": "gone"}));
     let message = "1 of 2 samples ended with an error in Inspect; they have no answer and no score";
     let note = import.notes.iter().find(|note| note.message == message).expect("a note");
     assert_eq!(note.severity, NoteSeverity::Dropped);
@@ -143,7 +145,7 @@ fn figures_that_differ_from_those_of_the_log_are_noted() {
             &even[..],
             json!(["max"]),
             1.0,
-            &[by_max, "`choice`: accuracy is 1.0000 in the log; the mean of its scores is 0.5000"],
+            &[by_max, "`choice`: accuracy by `max` is 1.0000 in the log; the mean of its scores is 0.5000"],
         ),
         (&even[..], json!(["max"]), 0.5, &[by_max]),
         (
@@ -170,6 +172,43 @@ fn figures_that_differ_from_those_of_the_log_are_noted() {
         assert_eq!(notes, expected, "{log}");
         let is_named = import.suite.contains("# Figures of the log: choice by `max`: accuracy");
         assert_eq!(is_named, reducers == json!(["max"]), "{}", import.suite);
+    }
+}
+
+#[test]
+fn figures_are_named_by_their_reducers() {
+    let entry = |reducer: &str, accuracy: f64| {
+        json!({
+            "name": "choice", "scorer": "choice", "reducer": reducer, "metrics": {"accuracy": {"value": accuracy}},
+        })
+    };
+    let samples = [epoch_of(1, 1, json!("C")), epoch_of(1, 2, json!("I"))];
+    let log = json!({
+        "version": 2, "status": "success", "samples": samples,
+        "eval": {"task": "t", "config": {"epochs_reducer": ["mean", "max", "at_least_2"]}},
+        "results": {"scores": [entry("mean", 0.5), entry("max", 1.0), entry("at_least_2", 0.0)]},
+    });
+    let import = import_inspect("l.json", Cursor::new(log.to_string().into_bytes())).expect("a log");
+    let notes = import.notes.iter().filter(|note| note.key == "results.scores.choice");
+    let notes: Vec<&str> = notes.map(|note| note.message.as_str()).collect();
+    let expected = [
+        "`choice`: accuracy by `max` is 1.0000 in the log; the mean of its scores is 0.5000",
+        "`choice`: accuracy by `at_least_2` is 0.0000 in the log; the mean of its scores is 0.5000",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn empty_targets_are_noted() {
+    for (target, count) in [(json!(""), 1), (json!([""]), 1), (json!("a"), 0), (json!(["", "a"]), 0)] {
+        let sample = |id: u64, target: &Value| json!({"id": id, "input": "q", "target": target, "scores": {"choice": {"value": "C"}}});
+        let log = log_of(&[sample(1, &target), sample(2, &json!("b"))]);
+        let import = import_inspect("l.json", log).expect("a log");
+        let notes = import.notes.iter().filter(|note| note.key == "samples.target");
+        assert_eq!(notes.count(), count, "{target}");
+        let comment =
+            "# 1 of 2 samples have an empty target, and so no reference: metrics that compare with it do not";
+        assert_eq!(text_of(&import, SUITE).contains(comment), count == 1, "{target}");
     }
 }
 

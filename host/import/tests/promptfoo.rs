@@ -65,8 +65,24 @@ fn assertions_become_metrics() {
         ("{type: not-contains, value: 'a.b'}", r#"pattern: "\\A(?!(?s:.*)(?:a\\.b))""#),
         ("{type: not-contains-any, value: [a, b]}", r#"pattern: "\\A(?!(?s:.*)(?:a|b))""#),
         ("{type: icontains-all, value: [a, b]}", "ignore_case: true"),
+        ("{type: contains-all, value: [a, b]}", r#"pattern: "\\A(?s:(?=.*a)(?=.*b))""#),
+        ("{type: not-contains-all, value: [a, b]}", r#"pattern: "\\A(?!\\A(?s:(?=.*a)(?=.*b)))""#),
+        ("{type: contains-any, value: 'a,, b'}", "any_reference: true"),
+        ("{type: equals, value: ''}", r#"pattern: "\\A\\Z""#),
+        ("{type: contains, value: ' '}", r#"pattern: "(?: )""#),
+        ("{type: contains-any, value: ['', a]}", r#"pattern: "(?:|a)""#),
+        ("{type: contains-any, value: []}", r#"pattern: "(?:(?!))""#),
+        ("{type: not-contains-any, value: []}", r#"pattern: "\\A(?!(?s:.*)(?:(?!)))""#),
         ("{type: not-starts-with, value: a}", r#"pattern: "\\A(?!a)""#),
         ("{type: not-regex, value: 'a|b'}", r#"pattern: "\\A(?!(?s:.*)(?:a|b))""#),
+        ("{type: regex, value: '^\\d+$'}", r#"pattern: "^[0-9]+\\Z""#),
+        ("{type: not-regex, value: '^.*$'}", r#"pattern: "\\A(?!(?s:.*)(?:^[^\\n\\r\\u2028\\u2029]*\\Z))""#),
+        ("{type: regex, value: ''}", r#"pattern: "(?:)""#),
+        ("{type: regex, value: '(a)\\1'}", "# JavaScript and Python may read this pattern in different ways"),
+        (
+            "{type: contains, value: ''}",
+            "# `contains` expects an empty text: here every answer contains it, and newer versions of promptfoo",
+        ),
         (
             "{type: rouge-n, value: a, threshold: 0.7}",
             "implementation: reference_rouge\n    params:\n      threshold: 0.7",
@@ -220,6 +236,93 @@ fn criteria_of_judges_are_texts_of_the_row() {
         let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
         assert_eq!(row["expected"]["criteria"], expected, "{assertion}");
     }
+}
+
+#[test]
+fn judges_get_the_prompt_if_there_is_no_query() {
+    for (prompts, vars, criteria, work, expected) in [
+        ("['What is {{q}}?']", "{q: 2 + 2}", "What is 2 + 2?", &[][..], None),
+        ("['[{role: system, content: Hi}, {role: user, content: \"{{q}}\"}]']", "{q: 2}", "2", &[], None),
+        ("['{{q}}']", "{q: 2, query: 3}", "2", &[], None),
+        (
+            "['{{q | upper}}']",
+            "{q: two}",
+            "{{q | upper}}",
+            &["assert.answer-relevance"],
+            Some(
+                "# TODO: `answer-relevance` reads the prompt, and its `{{q | upper}}` is not a variable of the test",
+            ),
+        ),
+        (
+            "['Say {{q}}', 'Write {{q}}']",
+            "{q: two}",
+            "Say two",
+            &[],
+            Some("# `answer-relevance` without a variable `query` reads the first prompt for all prompts"),
+        ),
+    ] {
+        let test = format!("{{vars: {vars}, assert: [{{type: answer-relevance}}]}}");
+        let import = import_text("a.yaml", &format!("prompts: {prompts}\ntests: [{test}]\n"));
+        let row: serde_json::Value = serde_json::from_str(import.files[0].1.trim()).expect("a row");
+        let found = row["expected"]["criteria"].as_str().unwrap_or_default();
+        assert_eq!(found, format!("The answer is about this question: {criteria}"), "{prompts}");
+        if let Some(expected) = expected {
+            assert!(import.suite.contains(expected), "{prompts} {expected}\n{}", import.suite);
+        }
+        assert_work(prompts, &import, work);
+    }
+}
+
+#[test]
+fn prompts_of_programs_and_services_need_work() {
+    for (prompt, expected) in [
+        ("exec:./x.sh one", "# TODO: the prompt is made by the program `./x.sh one`"),
+        ("./make.sh", "# TODO: the prompt is made by the code of `./make.sh`"),
+        ("make.py:run", "# TODO: the prompt is made by the code of `make.py:run`"),
+        (
+            "langfuse://my prompt:1:text",
+            "# TODO: the prompt `langfuse://my prompt:1:text` is kept by a service",
+        ),
+        ("helicone://a", "# TODO: the prompt `helicone://a` is kept by a service"),
+        ("https://example.com/a.txt", "# TODO: the prompt `https://example.com/a.txt` is kept by a service"),
+    ] {
+        let import = import_text("a.yaml", &format!("prompts: ['{prompt}']\ntests: [{{vars: {{q: a}}}}]\n"));
+        assert!(import.suite.contains(expected), "{expected}\n{}", import.suite);
+        assert_work(prompt, &import, &["prompts[0]"]);
+    }
+    let text = "prompts: ['Read https://example.com/{{q}}']\ntests: [{vars: {q: a}}]\n";
+    assert_work(text, &import_text("a.yaml", text), &[]);
+}
+
+#[test]
+fn lists_of_variables_may_stay_lists() {
+    const KEEPS: &str = "options: {disableVarExpansion: true}";
+    for (usual, own, prompt, rows, work) in [
+        ("{}", "vars: {l: [p1, p2]}".to_owned(), "{{l[0]}}", 2, &[][..]),
+        ("{}", format!("vars: {{l: [p1, p2]}}, {KEEPS}"), "{{l[0]}}", 1, &[]),
+        (format!("{{{KEEPS}}}").as_str(), "vars: {l: [p1, p2]}".to_owned(), "{{l[0]}}", 1, &[]),
+        (
+            format!("{{{KEEPS}}}").as_str(),
+            "vars: {l: [p1, p2]}, options: {disableVarExpansion: false}".to_owned(),
+            "{{l[0]}}",
+            2,
+            &[],
+        ),
+        ("{}", format!("vars: {{l: [p1, p2]}}, {KEEPS}"), "{{l}}", 1, &["tests.vars"]),
+    ] {
+        let text = format!("prompts: ['{prompt}']\ndefaultTest: {usual}\ntests: [{{{own}}}]\n");
+        let import = import_text("a.yaml", &text);
+        assert_eq!(import.files[0].1.lines().count(), rows, "{text}");
+        assert_work(&text, &import, work);
+    }
+}
+
+#[test]
+fn descriptions_of_tests_are_noted() {
+    let text = "prompts: ['{{q}}']\ntests: [{description: one, vars: {q: a}}]\n";
+    let suite = import_text("a.yaml", text).suite;
+    let expected = "# `description` of a test is left out: no figure depends on it";
+    assert!(suite.contains(expected), "{suite}");
 }
 
 #[test]

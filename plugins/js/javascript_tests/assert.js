@@ -9,7 +9,16 @@ export class AssertionError extends Error {
   }
 }
 
+// Returns a text for any value, also for one that a program made without a text.
 export function show(value) {
+  try {
+    return textOf(value);
+  } catch {
+    return "an object";
+  }
+}
+
+function textOf(value) {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (value instanceof Error) return `${value.name}: ${value.message}`;
@@ -17,11 +26,7 @@ export function show(value) {
   if (value instanceof Set) return `Set ${show([...value])}`;
   if (Object.is(value, -0)) return "-0";
   if (typeof value === "number" || typeof value === "symbol") return String(value);
-  try {
-    return JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : one)) ?? String(value);
-  } catch {
-    return "an object";
-  }
+  return JSON.stringify(value, (_, one) => (typeof one === "bigint" ? `${one}n` : one)) ?? String(value);
 }
 
 function check(holds, given, defaultMessage, fields) {
@@ -89,9 +94,10 @@ function isExpected(thrown, expected) {
     const isClass = expected === Error || Error.isPrototypeOf(expected) || /^class\b/.test(String(expected));
     return !isClass && expected.call({}, thrown) === true;
   }
+  if (!isObject(thrown)) return false;
   const keys = expected instanceof Error ? ["name", "message"] : Object.keys(expected);
   return keys.every((key) => {
-    const found = thrown?.[key];
+    const found = thrown[key];
     return expected[key] instanceof RegExp ? expected[key].test(String(found)) : isDeepEqual(found, expected[key], true);
   });
 }
@@ -110,6 +116,14 @@ function throws(run, expected, message) {
   check(isExpected(error, expected), message, `the exception is another one: ${show(error)}`, { actual: error, expected, operator: "throws" });
 }
 
+// Creates `match`, or its opposite. Neither holds for a value that is not a text.
+function matching(isWanted, verb) {
+  return (text, pattern, message) => {
+    const holds = typeof text === "string" && pattern.test(text) === isWanted;
+    check(holds, message, typeof text === "string" ? `${show(text)} ${verb} ${pattern}` : `${show(text)} is not a text`);
+  };
+}
+
 function rejectAsync() {
   throw new TypeError("tests of programs cannot wait");
 }
@@ -125,8 +139,8 @@ export const assert = Object.assign((...given) => ok(...given), {
   ...strict,
   ...comparisons("deepEqual", (one, other) => isDeepEqual(one, other, false), "deeply equal to"),
   ...deepStrict,
-  match: (text, pattern, message) => check(pattern.test(text), message, `${show(text)} does not match ${pattern}`),
-  doesNotMatch: (text, pattern, message) => check(!pattern.test(text), message, `${show(text)} matches ${pattern}`),
+  match: matching(true, "does not match"),
+  doesNotMatch: matching(false, "matches"),
   throws,
   doesNotThrow: (run) => void run(),
   ifError: (value) => check(value === null || value === undefined, undefined, `there is an error: ${show(value)}`),

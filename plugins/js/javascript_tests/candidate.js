@@ -4,7 +4,7 @@
 // the tests.
 
 import { decode, encode } from "./codec.js";
-import { compiled, require, wordsIn } from "./program.js";
+import { compiled, NAME_LOOKUP, require, silentConsole, wordsIn } from "./program.js";
 
 // Lines of `new Function` before the program.
 const LINES_BEFORE = 2;
@@ -13,9 +13,19 @@ const LINES_BEFORE = 2;
 for (const name of ["setTimeout", "setInterval", "fetch"]) delete globalThis[name];
 
 const kept = [];
-const builtIn = new Set([...Object.getOwnPropertyNames(globalThis), "module", "exports", "require"]);
+const globals = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, globalValue(name)]));
+const isEnumerable = Object.prototype.propertyIsEnumerable;
+const parameters = ["require", "module", "exports"];
 // Returns the value of a name of the program.
 let valueOf = () => undefined;
+
+function globalValue(name) {
+  try {
+    return globalThis[name];
+  } catch {
+    return undefined;
+  }
+}
 
 // Serves a request of the tests, and returns the reply as JSON.
 export function answer(request) {
@@ -32,13 +42,18 @@ export function answer(request) {
 const STEPS = {
   // Runs the first of the programs that is JavaScript, as a CommonJS module.
   load({ programs, entryPoint }) {
-    const end = "\n;return (name) => eval(name)\n//# sourceURL=candidate.js";
-    const [program, run] = compiled(programs, ["require", "module", "exports"], end);
+    Object.assign(console, silentConsole());
+    const [program, run] = compiled(programs, parameters, `${NAME_LOOKUP}\n//# sourceURL=candidate.js`);
     const module = { exports: {} };
-    const lookUp = run.call(module.exports, require, module, module.exports);
     // A program that returns early has its names in `module.exports` at most.
-    valueOf = (name) => (Object.hasOwn(module.exports ?? {}, name) ? module.exports[name] : lookUp?.(name));
-    return { names: wordsIn(program).filter((name) => (name === entryPoint || !builtIn.has(name)) && isDefined(name)) };
+    const lookUp = run.call(module.exports, require, module, module.exports);
+    const { exports } = module;
+    const found = (name) => (isEnumerable.call(exports ?? {}, name) ? exports[name] : lookUp?.(name));
+    const whole = typeof exports === "function" ? exports : exports?.default;
+    const isWhole = (name) => typeof whole === "function" && (name === entryPoint || name === whole.name);
+    valueOf = (name) => (isWhole(name) && !isDefined(name, found) ? whole : found(name));
+    const names = new Set([...wordsIn(program), ...(entryPoint ? [entryPoint] : [])]);
+    return { names: [...names].filter((name) => (name === entryPoint || !parameters.includes(name)) && isDefined(name, valueOf)) };
   },
   name: ({ name }) => ({ value: encode(valueOf(name), keep) }),
   call({ target, args }) {
@@ -55,9 +70,11 @@ const STEPS = {
   },
 };
 
-function isDefined(name) {
+// Returns whether a name has a value that is not that of a global name of the engine.
+function isDefined(name, lookUp) {
   try {
-    return valueOf(name) !== undefined;
+    const value = lookUp(name);
+    return value !== undefined && !(globals.has(name) && Object.is(globals.get(name), value));
   } catch {
     return false;
   }

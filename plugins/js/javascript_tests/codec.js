@@ -46,9 +46,11 @@ export function encode(value, keep, depth = 0) {
   return encodeObject(value, (one) => encode(one, keep, depth + 1));
 }
 
+const isHole = (array, item, place) => item === undefined && !Object.hasOwn(array, place);
+
 function encodeObject(value, part) {
   const pairs = (entries) => entries.map(([key, one]) => [part(key), part(one)]);
-  if (Array.isArray(value)) return ["array", Array.from(value, (one) => part(one))];
+  if (Array.isArray(value)) return ["array", Array.from(value, (one, place) => (isHole(value, one, place) ? ["hole"] : part(one)))];
   if (value instanceof Map) return ["map", pairs([...value])];
   if (value instanceof Set) return ["set", [...value].map(part)];
   if (value instanceof Date) return ["date", part(value.getTime())];
@@ -109,7 +111,13 @@ const READERS = {
     const value = BigInt(`0x${digits}`);
     return sign === "-" ? -value : value;
   },
-  array: ([items], part) => listOf(items).map(part),
+  array([items], part) {
+    const array = new Array(listOf(items).length);
+    items.forEach((form, place) => {
+      if (!Array.isArray(form) || form[0] !== "hole") array[place] = part(form);
+    });
+    return array;
+  },
   map: ([pairs], part) => new Map(pairsOf(pairs, part)),
   set: ([items], part) => new Set(listOf(items).map(part)),
   date([time], part) {

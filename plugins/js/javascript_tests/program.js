@@ -3,6 +3,19 @@
 import { PluginError } from "gage-sdk";
 import { assert, show } from "./assert.js";
 
+// End of a program as a function: it returns a function that looks up a name. Its only name is one that no program can replace.
+export const NAME_LOOKUP = "\n;return function () { return eval(arguments[0]); }";
+
+const FENCED_BLOCK = /^([ \t]*)(`{3,}|~{3,})[^\n`]*\n([^]*?)(?:^[ \t]*\2|$(?![^]))/gm;
+
+const CONSOLE_METHODS =
+  "assert clear count countReset debug dir dirxml error group groupCollapsed groupEnd info log profile profileEnd table time timeEnd " +
+  "timeLog timeStamp trace warn";
+
+const FUNCTION_START = String.raw`(?:async\b|function\b|class\b|\(|[\w$]+\s*=>)`;
+// A function that is the whole module.
+const EXPORTED_FUNCTION = new RegExp(String.raw`^(?:module\.exports\s*=|export\s+default\b)\s*${FUNCTION_START}`, "m");
+
 const DECLARATION = /^(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:function\s*\*?|class|const|let|var)\s+([\w$]+)/gm;
 
 // Returns a prompt if it is code, and otherwise an empty text.
@@ -24,7 +37,7 @@ export function programsOf(answer, prompt, entryPoint, form) {
   const code = codeOf(answer, entryPoint);
   const promptCode = codeOfPrompt(prompt);
   if (form === "whole" || promptCode === "") return [code];
-  if (defines(code, entryPoint)) {
+  if (defines(code, entryPoint) || EXPORTED_FUNCTION.test(code)) {
     const start = [...promptCode.matchAll(DECLARATION)].findLast(([, name]) => name === entryPoint);
     // The program may define the helpers of the prompt again, which is an error of the syntax for `const`.
     return [`${promptCode.slice(0, start?.index)}\n${code}`, code];
@@ -35,8 +48,20 @@ export function programsOf(answer, prompt, entryPoint, form) {
 
 // Returns the first fenced block that defines the entry point, or the first one, or the whole answer if it has none.
 function codeOf(answer, name) {
-  const blocks = [...answer.matchAll(/^[ \t]*```[^\n`]*\n([^]*?)(?:^[ \t]*```|$(?![^]))/gm)].map(([, code]) => code);
-  return blocks.find((code) => name && defines(code, name)) ?? blocks[0] ?? answer;
+  const blocks = [...answer.matchAll(FENCED_BLOCK)].map(([, indent, , code]) => withoutIndent(code, indent));
+  return withoutInterpreter(blocks.find((code) => name && defines(code, name)) ?? blocks[0] ?? answer);
+}
+
+// Returns the code of a block in an item of a list, whose lines have the indent of the item.
+function withoutIndent(code, indent) {
+  const lines = code.split("\n");
+  const hasIndent = lines.every((line) => line.startsWith(indent) || line.trim() === "");
+  return hasIndent ? lines.map((line) => line.slice(indent.length)).join("\n") : code;
+}
+
+// Empties the line `#!/usr/bin/env node`.
+function withoutInterpreter(program) {
+  return program.replace(/^(\s*)#!.*/, "$1");
 }
 
 function defines(code, name) {
@@ -49,7 +74,7 @@ function defines(code, name) {
 function completed(prompt) {
   try {
     const programs = ["", "\n}", "\n}\n}"].map((end) => prompt + end);
-    return compiled(programs, ["require", "module", "exports"], "\n;return (name) => eval(name)")[1];
+    return compiled(programs, ["require", "module", "exports"], NAME_LOOKUP)[1];
   } catch {
     return undefined;
   }
@@ -75,7 +100,7 @@ export function namesOfPrompt(prompt) {
 // Returns the first of several programs that is JavaScript, and its function. Throws the SyntaxError of the first.
 export function compiled(programs, parameters, end) {
   let failure;
-  for (const program of programs.flatMap((one) => [one, commonJs(one)])) {
+  for (const program of programs.map(withoutInterpreter).flatMap((one) => [one, commonJs(one)])) {
     try {
       return [program, new Function(...parameters, program + end)];
     } catch (error) {
@@ -85,14 +110,34 @@ export function compiled(programs, parameters, end) {
   throw failure;
 }
 
+const IMPORT = /^import\s*(?:\b([\w$]+)\s*,?\s*)?(?:\*\s*as\s+([\w$]+)|\{([^}]*)\})?\s*\bfrom\s*(['"][^'"\n]*['"])/gm;
+
 // Returns a program without the statements of ES modules.
 function commonJs(program) {
   return program
-    .replace(/^import\s+(?:\*\s+as\s+)?([\w$]+|\{[^}]*\})\s+from\s+(['"][^'"\n]*['"])/gm, (_, names, file) => {
-      return `const ${names.replace(/\s+as\s+/g, ": ")} = require(${file})`;
+    .replace(IMPORT, (_, name, all, parts, file) => {
+      const names = [name, all, parts && `{${parts.replace(/\s+as\s+/g, ": ")}}`].filter(Boolean);
+      return names.map((one) => `const ${one} = require(${file})`).join("; ");
     })
-    .replace(/^export\s+(?:default\s+)?(?=(?:async|function|class|const|let|var)\b)/gm, "")
-    .replace(/^export\s+(?:default\s+[\w$]+|\{[^}]*\})\s*;?/gm, "");
+    .replace(/^export\s+(?:default\s+)?(?=(?:(?:async\s+)?function\b\s*\*?|class\b)\s*(?!extends\b)[\w$]|(?:const|let|var)\b)/gm, "")
+    .replace(/^export\s+(?:default\s+[\w$]+\s*(?:;|$)|\{[^}]*\}\s*;?)/gm, "")
+    .replace(/^export\s+default\b/gm, "module.exports.default =");
+}
+
+// Returns a program without its comments and texts. One with a slash or backtick elsewhere stays as it is: a regular expression
+// or a template could look like the start of a text.
+export function withoutTexts(code) {
+  let isUnsure = false;
+  const rest = code.replace(/\/\/.*|\/\*[^]*?\*\/|'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"|[/`'"]|<!--|-->/g, (found) => {
+    isUnsure ||= found.length === 1 || found === "<!--" || found === "-->";
+    return found.startsWith("/") ? " " : '""';
+  });
+  return isUnsure ? code : rest;
+}
+
+// A console that prints nothing, with the methods of Node's.
+export function silentConsole() {
+  return Object.fromEntries(CONSOLE_METHODS.split(" ").map((name) => [name, () => {}]));
 }
 
 export function wordsIn(code) {

@@ -46,7 +46,10 @@ export class Session {
     this.uses += 1;
     const { value, changed } = this.#request({ step: "call", target, args: args.map((one) => encode(one, (it) => this.#form(it))) });
     if (typeof changed === "object" && changed !== null) {
-      for (const [place, form] of Object.entries(changed)) change(args[place], this.#value(form));
+      // The keys of `changed` are the candidate's: `__proto__` would name the prototype of all arrays.
+      args.forEach((arg, place) => {
+        if (Object.hasOwn(changed, place)) change(arg, this.#value(changed[place]));
+      });
     }
     return this.#value(value);
   }
@@ -111,7 +114,8 @@ function change(old, now) {
   if (typeof old !== "object" || old === null || typeof now !== "object" || now === null) return;
   if (Array.isArray(old) && Array.isArray(now)) {
     old.length = 0;
-    for (const one of now) old.push(one);
+    old.length = now.length;
+    now.forEach((one, place) => (old[place] = one));
   } else if (old instanceof Map && now instanceof Map) {
     old.clear();
     for (const [key, one] of now) old.set(key, one);

@@ -2,7 +2,7 @@
 
 import { PluginError } from "gage-sdk";
 import { assert, AssertionError, show } from "./assert.js";
-import { compiled, namesOfPrompt, require, wordsIn } from "./program.js";
+import { compiled, namesOfPrompt, require, silentConsole, withoutTexts, wordsIn } from "./program.js";
 import { CandidateEnded, Session } from "./session.js";
 
 // Maximum length of an explanation. A candidate chooses parts of it, and a card that is too large has no score.
@@ -15,9 +15,31 @@ const ENGINE_OUTCOMES = Object.assign(Object.create(null), {
   "allocation size overflow": "out_of_memory",
 });
 
-// What the tests get beside the names of the program.
-const OWN_NAMES = ["assert", "console", "require", "module", "exports", "candidate", "testNumber"];
-const own = new Set([...Object.getOwnPropertyNames(globalThis), ...OWN_NAMES, "arguments"]);
+// What the tests get beside the names of the program. The last one notes the number of the test that runs.
+const OWN_NAMES = ["assert", "console", "require", "module", "exports", "candidate", "gageTestNumber$"];
+// Global names of the engine that tests use as names of the program, if it defines them.
+const REPLACEABLE = ["escape", "unescape", "self", "location"];
+// Names that Node, frameworks and libraries for tests define. A program must not stand in for them.
+const RESERVED =
+  "process global Buffer util chai should jest vi sinon expect test it describe suite " +
+  "before after beforeEach afterEach beforeAll afterAll " +
+  "deepEqual notDeepEqual strictEqual notStrictEqual deepStrictEqual notDeepStrictEqual isDeepStrictEqual " +
+  "assertEqual assertEquals assertNotEqual assertDeepEqual assertStrictEqual assertTrue assertFalse assertThrows";
+const globals = Object.getOwnPropertyNames(globalThis).filter((name) => !REPLACEABLE.includes(name));
+const own = new Set([...globals, ...OWN_NAMES, ...RESERVED.split(" "), "arguments"]);
+
+// What a test that could end before its assertions contains.
+const WAITING = new RegExp(
+  [
+    /\basync\s*(?:function|\*|\(|[\w$]+\s*(?:=>|\())/,
+    /\bawait\s/,
+    /\b(?:setTimeout|setInterval|queueMicrotask)\b/,
+    /\bnew\s+Promise\b|\bPromise\s*\??\./,
+    /\.\s*(?:then|catch|finally)\s*(?:\?\.\s*)?\(/,
+  ]
+    .map((one) => one.source)
+    .join("|"),
+);
 
 // Returns the outcome of a candidate, one of whose programs runs in its interpreter. The tests run in this one.
 //
@@ -39,21 +61,25 @@ export function judge(ask, programs, task) {
   try {
     const values = namesOfTests(task, helpers, names, session);
     const run = testFunction(task, [...values.keys()]);
-    run(assert, testConsole(), require, {}, {}, values.get(entryPoint), (number) => (place = number), ...values.values());
+    // `console.assert` of the tests, which HumanEval-X has, only prints in Node.
+    const console = { ...silentConsole(), assert };
+    const noteTest = (number) => (place = number);
+    run(assert, console, require, {}, {}, values.get(entryPoint), noteTest, ...values.values());
   } catch (thrown) {
     const verdict = failed(session, thrown);
     return task.tests.length > 1 ? { ...verdict, test: place } : verdict;
   }
   if (session.ended !== null) return { outcome: "exit", explain: session.ended };
-  if (session.uses === 0) throw new PluginError("invalid-input", "the tests never use the candidate");
-  return { outcome: "passed" };
+  if (session.uses > 0) return { outcome: "passed" };
+  if (canUseProgram(task, helpers)) return { outcome: "missing_name", explain: "the tests used nothing of the program" };
+  throw new PluginError("invalid-input", "the tests never use the candidate");
 }
 
 function checkTests({ tests, setup }) {
   for (const code of [setup, ...tests]) {
     // A failure after such a test ended would be lost.
-    if (/\basync\s*(?:function|\(|[\w$]+\s*=>)|\bawait\s|\bset(?:Timeout|Interval)\(/.test(code)) {
-      throw new PluginError("unsupported", "the tests of the sample wait (async, await, setTimeout, setInterval), which is not supported");
+    if (WAITING.test(withoutTexts(code))) {
+      throw new PluginError("unsupported", "the tests of the sample wait (async, await, promises, timers), which is not supported");
     }
     try {
       compiled([`{\n${code}\n}`], [], "");
@@ -63,18 +89,28 @@ function checkTests({ tests, setup }) {
   }
 }
 
-// Returns the values of the names that the tests read: those of the prompt, so that the candidate cannot replace a helper that
-// the tests use, and otherwise those of the program.
+// Returns the values of the names that the tests read: the entry point, or all names of the program if there is none. Others
+// are those of the prompt, so that the candidate cannot replace a helper that the tests use.
 function namesOfTests({ tests, setup, entryPoint }, helpers, names, session) {
   const read = new Set(wordsIn([setup, ...tests].join("\n")).filter((name) => !own.has(name)));
   if (entryPoint) read.add(entryPoint);
   const values = new Map();
-  for (const name of read) {
-    if (!names.has(name) || !isName(name)) continue;
+  for (const name of [...read].filter(isName)) {
     const helper = name === entryPoint ? undefined : helpers(name);
-    values.set(name, helper === undefined ? session.named(name) : helper);
+    if (helper !== undefined && helper !== globalThis[name]) values.set(name, helper);
+    else if (names.has(name) && (!entryPoint || name === entryPoint)) values.set(name, session.named(name));
   }
   return values;
+}
+
+// Returns whether the tests read a name that a program could define. The names of properties and those that the tests define
+// do not count.
+function canUseProgram({ tests, setup, entryPoint }, helpers) {
+  const code = withoutTexts([setup, ...tests].join("\n"));
+  const free = code.replace(/(?<!\.\.)\.\s*[\w$]+/g, ".");
+  const defined = [...code.matchAll(/\b(?:const|let|var|function|class)\s+([\w$]+)/g)].map(([, name]) => name);
+  if (entryPoint) return defined.includes("check") || wordsIn(free).some((name) => name === entryPoint || name === "candidate");
+  return wordsIn(free).some((name) => isName(name) && !own.has(name) && !defined.includes(name) && helpers(name) === undefined);
 }
 
 function isName(word) {
@@ -88,15 +124,9 @@ function isName(word) {
 // Returns the tests as one function. Each of several tests has a scope of its own, after the setup.
 function testFunction({ tests, setup, entryPoint }, names) {
   const check = entryPoint && entryPoint !== "check" ? "\n;if (typeof check === 'function') check(candidate);" : "";
-  const parts = tests.length > 1 ? tests.map((code, place) => `testNumber(${place + 1});{\n${code}\n}`) : tests;
+  const parts = tests.length > 1 ? tests.map((code, place) => `gageTestNumber$(${place + 1});{\n${code}\n}`) : tests;
   const [, run] = compiled([`{\n${setup}\n${parts.join("\n")}${check}\n}`], [...OWN_NAMES, ...names], "");
   return run;
-}
-
-// HumanEval-X tests with `console.assert`, which only prints in Node.
-function testConsole() {
-  const print = () => {};
-  return { assert, debug: print, log: print, info: print, warn: print, error: print };
 }
 
 function failed(session, thrown) {
@@ -105,7 +135,8 @@ function failed(session, thrown) {
   const raised = session.raised.find((one) => Object.is(one.thrown, thrown));
   if (raised !== undefined) {
     // The engine throws some of these as texts.
-    const outcome = ENGINE_OUTCOMES[thrown?.message ?? thrown] ?? "exception";
+    const message = thrown?.message ?? thrown;
+    const outcome = (typeof message === "string" ? ENGINE_OUTCOMES[message] : undefined) ?? "exception";
     return { outcome, explain: text, line: raised.line };
   }
   if (thrown instanceof AssertionError) return { outcome: "wrong_answer", explain: text };

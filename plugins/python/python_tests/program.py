@@ -2,7 +2,7 @@
 
 import re
 
-_FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^[ \t]*\2|\Z)", re.MULTILINE | re.DOTALL)
 
 _FUTURE = re.compile(r"^from __future__ import [^(\n]*$", re.MULTILINE)
 
@@ -33,10 +33,17 @@ def program_of(answer: str, prompt: str, entry_point: str, form: str) -> str:
 
 def code_of(answer: str, entry_point: str) -> str:
     """Returns the first fenced block that defines the entry point, or the first one, or the whole answer if it has none."""
-    blocks: list[str] = _FENCE.findall(answer)
+    blocks = [_without_indent(code, indent) for indent, _, code in _FENCE.findall(answer)]
     if not blocks:
         return answer
     return next((one for one in blocks if entry_point and defines(one, entry_point)), blocks[0])
+
+
+def _without_indent(code: str, indent: str) -> str:
+    """Returns the code of a block in an item of a list, whose lines have the indent of the item."""
+    lines = code.split("\n")
+    has_indent = all(line.startswith(indent) or not line.strip() for line in lines)
+    return "\n".join(line[len(indent) :] for line in lines) if has_indent else code
 
 
 def defines(code: str, name: str) -> bool:

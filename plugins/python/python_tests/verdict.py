@@ -3,6 +3,7 @@
 import ast
 import builtins
 import importlib
+import symtable
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,19 @@ MAX_EXPLANATION_CHARS = 2_000
 """Maximum length of an explanation. A candidate chooses parts of it, and a card that is too large has no score."""
 
 OUTCOMES_BY_EXCEPTION = {"RecursionError": "recursion", "MemoryError": "out_of_memory", "SyntaxError": "syntax_error"}
+
+
+RESERVED_NAMES = frozenset(
+    (
+        "unittest pytest nose mock expect approx raises np numpy pd pandas scipy sp sympy torch tf plt "
+        "isclose allclose array_equal "
+        "assertEqual assertNotEqual assertAlmostEqual assertTrue assertFalse assertIn assertRaises "
+        "assertListEqual assertDictEqual "
+        "assert_equal assert_almost_equal assert_allclose assert_array_equal assert_array_almost_equal "
+        "assert_raises assert_true assert_frame_equal assert_series_equal assert_that"
+    ).split()
+)
+"""Names that frameworks and libraries for tests define. A program must not stand in for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,7 @@ class Verdict:
 
 def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
     """Loads a program into the candidate's interpreter, and runs the tests in this one."""
-    tests = [_compiled(one, "tests") for one in task.tests]
+    setup, tests = _compiled(task.setup, "setup"), [_compiled(one, "tests") for one in task.tests]
     session = Session(ask)
     try:
         names = session.load(program)
@@ -55,29 +69,42 @@ def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
         return _failed(session, error, None)
     space = _test_space(task)
     read = _names_read([task.setup, *task.tests], space)
-    wanted = set(read) | ({task.entry_point} - {""})
     number = 0
     try:
-        for name in sorted(wanted.intersection(names)):
-            # A module that the program imported is that of this interpreter in the tests, so that the program cannot
-            # replace `math.isclose`. A name that they call, compare or pass on is not that of a module.
-            is_module = name in sys.stdlib_module_names and name != task.entry_point and not read[name]
-            space[name] = importlib.import_module(name) if is_module else session.named(name)
         if task.entry_point and task.entry_point not in names:
             return Verdict("missing_name", f"the program does not define {task.entry_point}")
-        exec(_compiled(task.setup, "setup"), space)
+        space.update(_values_of_program(session, task.entry_point, read, names))
+        candidate = space.get(task.entry_point)
+        exec(setup, space)
         for number, test in enumerate(tests, 1):
             exec(test, space)
         check = space.get("check")
-        if task.entry_point and callable(check):
-            check(space[task.entry_point])
+        # The entry point may have this name itself.
+        if task.entry_point and callable(check) and check is not candidate:
+            check(candidate if task.entry_point == "check" else space[task.entry_point])
     except BaseException as error:
         return _failed(session, error, number if len(tests) > 1 else None)
     if session.ended is not None:
         return Verdict("exit", session.ended)
-    if session.uses == 0:
-        raise PluginError("invalid_input", "the tests never use the candidate")
-    return Verdict("passed")
+    if session.uses > 0:
+        return Verdict("passed")
+    usable = {task.entry_point} if task.entry_point else set(read) - RESERVED_NAMES
+    if usable.intersection(read):
+        return Verdict("missing_name", "the tests used nothing of the program")
+    raise PluginError("invalid_input", "the tests never use the candidate")
+
+
+def _values_of_program(session: Session, entry_point: str, read: dict[str, bool], names: list[str]) -> dict[str, Any]:
+    """Returns the values of the names that tests read: the entry point, or all names of the program if there is none."""
+    values: dict[str, Any] = {}
+    for name in sorted((set(read) | {entry_point}).intersection(names)):
+        # A module that the program imported is that of this interpreter in the tests, so that the program cannot
+        # replace `math.isclose`. A name that they call, compare or pass on is not that of a module.
+        if name in sys.stdlib_module_names and name != entry_point and not read[name]:
+            values[name] = importlib.import_module(name)
+        elif name == entry_point or (not entry_point and name not in RESERVED_NAMES):
+            values[name] = session.named(name)
+    return values
 
 
 def _compiled(code: str, name: str) -> Any:
@@ -106,23 +133,25 @@ def _names_read(programs: list[str], space: dict[str, Any]) -> dict[str, bool]:
 
     The value is true if a program uses the name otherwise than to read an attribute of it.
     """
-    read: dict[str, bool] = {}
+    read: set[str] = set()
+    values: set[str] = set()
     bound = set(space) | set(vars(builtins))
     for program in programs:
         nodes = list(ast.walk(ast.parse(program)))
         owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-        for node in nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                read[node.id] = read.get(node.id, False) or id(node) not in owners
-            elif isinstance(node, ast.Name):
-                bound.add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                bound.add(node.name)
-            elif isinstance(node, ast.arg):
-                bound.add(node.arg)
-            elif isinstance(node, ast.alias):
-                bound.add((node.asname or node.name).split(".")[0])
-    return {name: is_value for name, is_value in read.items() if name not in bound}
+        values |= {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in owners}
+        tables = [symtable.symtable(program, "tests.py", "exec")]
+        for table in tables:
+            tables.extend(table.get_children())
+            is_module = table.get_type() == "module"
+            for symbol in table.get_symbols():
+                if not is_module and not symbol.is_global():
+                    continue
+                if symbol.is_referenced():
+                    read.add(symbol.get_name())
+                if symbol.is_assigned() or symbol.is_imported():
+                    bound.add(symbol.get_name())
+    return {name: name in values for name in read - bound}
 
 
 def _message_of(error: BaseException) -> str:

@@ -312,6 +312,8 @@ class CompareTest(FolderTest):
         run_tiny("early", max_samples=30, set=EARLY)
         run_tiny("few", max_samples=2)
         run_tiny("short", max_samples=2, set={"backends.tiny.config.default_params.max_new_tokens": 8})
+        names = {f"tasks.{number}.task_id": f"other{number}" for number in range(4)}
+        run_tiny("other", max_samples=2, set=names)
 
     def test_verdicts_are_those_of_the_program(self) -> None:
         for new, base, options, verdict, code in [
@@ -322,10 +324,24 @@ class CompareTest(FolderTest):
             ("few", "base", {"margin": 0.05}, "INCOMPLETE", 4),
             ("short", "few", {}, "MISMATCH", 3),
             ("short", "few", {"allow": ["settings"]}, None, 0),
+            ("other", "few", {}, "MISMATCH", 3),
         ]:
             with self.subTest(new=new, base=base, options=options):
                 comparison = gage_host.load(f"runs/{new}").compare(base, **options)  # type: ignore[arg-type]
                 self.assertEqual((comparison.verdict, comparison.exit_code), (verdict, code))
+
+    def test_refusal_says_why_nothing_can_be_judged(self) -> None:
+        for new, base, expected in [
+            ("early", "base", None),
+            ("other", "few", "no task in common"),
+            ("short", "few", "--allow settings"),
+        ]:
+            with self.subTest(new=new, base=base):
+                refusal = gage_host.load(f"runs/{new}").compare(base).refusal
+                if expected is None:
+                    self.assertIsNone(refusal)
+                else:
+                    self.assertIn(expected, refusal or "")
 
     def test_comparison_has_metrics_and_markdown(self) -> None:
         base, early = gage_host.load("runs/base"), gage_host.load("runs/early")

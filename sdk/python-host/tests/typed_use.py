@@ -12,10 +12,12 @@ def gate(suite: Path) -> bool:
     scored: int = run.summary["samples"]["outcomes"].get("scored", 0)
     height: int = run.samples.polars(["sample_id"]).height
     rows: int = len(run.samples.pandas())
-    verdict: gage_host.Verdict | None = run.compare(base, margin=0.1, allow=["settings"]).verdict
+    comparison = run.compare(base, margin=0.1, allow=["settings"])
+    verdict: gage_host.Verdict | None = comparison.verdict
+    refusal: str = comparison.refusal or ""
     try:
         gage_host.run("suite.yaml", resume="nightly")
     except gage_host.Incomplete as incomplete:
         status: str = incomplete.run.status if incomplete.run else incomplete.message
         return status == "incomplete"
-    return verdict == "PASS" and (value or 0) > 0.5 and scored == height == rows
+    return verdict == "PASS" and (value or 0) > 0.5 and scored == height == rows and not refusal

@@ -61,7 +61,7 @@ Written into OUT are rows.jsonl, answers.jsonl, recorded.yaml, which gives the s
 evaluates another model on the same rows.
 
 Exit codes: those of `run`, and
-  2    the file is not a log, or a file in OUT exists";
+  2    imported, but a note needs work; or the file is not a log, or a file in OUT exists";
 
 #[derive(Args, Debug)]
 pub(crate) struct ImportSuiteArguments {

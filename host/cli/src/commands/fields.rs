@@ -5,6 +5,9 @@ use gage_core::{ContentPart, Message, Role, shortened};
 use gage_engine::SentRequest;
 use std::borrow::Cow;
 
+/// Width of the names in columns.
+const NAME_COLUMNS: usize = 10;
+
 /// Maximum number of characters for each column of a line. Characters without a width take no column.
 const MAX_CHARS_PER_COLUMN: usize = 4;
 
@@ -25,19 +28,19 @@ pub(super) fn show_question(messages: &[Message], style: &Style) -> anyhow::Resu
     Ok(())
 }
 
-/// Prints a request in full.
+/// Prints a request in full and to the last blank.
 pub(super) fn show_request(request: &SentRequest, style: &Style) -> anyhow::Result<()> {
     for message in &request.messages {
-        show_message(message, None, style)?;
+        whole_field(message.role.name(), &text_of(message), style)?;
     }
     if let Some(text) = &request.text {
-        field("text", text, None, style)?;
+        whole_field("text", text, style)?;
     }
     if let Some(rendered) = &request.rendered {
-        field("rendered", rendered, None, style)?;
+        whole_field("rendered", rendered, style)?;
     }
     for text in &request.continuations {
-        field("option", text, None, style)?;
+        whole_field("option", text, style)?;
     }
     Ok(())
 }
@@ -63,8 +66,7 @@ fn text_of(message: &Message) -> String {
 /// Prints a name and a text. At most `most` lines of the text are shown, and the beginning of those that have many
 /// characters without a width.
 pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) -> anyhow::Result<()> {
-    const NAME: usize = 10;
-    let width = terminal::width().saturating_sub(NAME + 3).clamp(20, MAX_TEXT_COLUMNS);
+    let width = terminal::width().saturating_sub(NAME_COLUMNS + 3).clamp(20, MAX_TEXT_COLUMNS);
     // A secret that is broken over two lines would not be found.
     let text = gage_secrets::redact(text);
     let text = gage_core::printable(&text);
@@ -75,10 +77,23 @@ pub(super) fn field(name: &str, text: &str, most: Option<usize>, style: &Style) 
     if let Some(most) = most {
         keep_first_lines(&mut lines, most, width);
     }
-    for (number, line) in lines.iter().enumerate() {
+    print_lines(name, lines.iter().map(|line| line.trim_end()), style)
+}
+
+/// Prints a name and a text whose lines are not wrapped. Blanks at their ends, and empty lines at the end of the text, are
+/// kept.
+fn whole_field(name: &str, text: &str, style: &Style) -> anyhow::Result<()> {
+    let text = gage_secrets::redact(text);
+    let text = gage_core::printable(&text);
+    print_lines(name, text.split('\n'), style)
+}
+
+/// Prints a name beside the first of some lines.
+fn print_lines<'l>(name: &str, lines: impl Iterator<Item = &'l str>, style: &Style) -> anyhow::Result<()> {
+    for (number, line) in lines.enumerate() {
         let name = if number == 0 { name } else { "" };
-        let name = style.dim(&format!("{name:<NAME$}"));
-        terminal::print_line(format_args!("  {name} {}", line.trim_end()))?;
+        let name = style.dim(&format!("{name:<NAME_COLUMNS$}"));
+        terminal::print_line(format_args!("  {name} {line}"))?;
     }
     Ok(())
 }

@@ -111,7 +111,7 @@ pub(super) struct RunRequests {
 
 impl RunRequests {
     /// Plans the requests of a run. A request that cannot be rebuilt gives a warning with the reason. No request can be
-    /// rebuilt if the recorded suite may not use its plugins.
+    /// rebuilt if the recorded suite may not use the plugins that build requests.
     ///
     /// # Errors
     /// If the registry of plugins cannot be built.
@@ -122,10 +122,10 @@ impl RunRequests {
     ) -> anyhow::Result<RunRequests> {
         let mut problems = Problems::restricted(permissions.with_folder(Path::new(run.folder())));
         let planned = match run.config() {
-            Some(config) if problems.check_resources_of(&config.resources, Purpose::Plugins) => {
+            Some(config) if problems.check_resources_of(&config.resources, Purpose::Requests) => {
                 let mut registry = setup::registry(plugin_folders, true)?;
                 let plan = Plan::requests(config.clone(), &mut registry, &mut problems);
-                let backends = BackendFacts::new(run.manifest().facts.clone(), &registry);
+                let backends = BackendFacts::new(&config.backends, run.manifest().facts.clone(), &registry);
                 Some((plan, backends, registry.host().clone()))
             }
             _ => None,

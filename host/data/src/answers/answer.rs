@@ -14,6 +14,8 @@ pub struct GivenAnswer {
     pub key: AnswerKey,
     /// The answers to the repeats of the sample. Empty if there is none: then the entry stands for a repeat without one.
     pub outputs: Vec<ModelOutput>,
+    /// The reason why there is no answer, as the file gives it.
+    pub error: Option<Box<str>>,
 }
 
 /// The sample that an answer is for.

@@ -29,6 +29,12 @@ const TASK_FIELD: &str = "task_id";
 /// Fields of an object that hold its text.
 const TEXT_FIELDS: [&str; 4] = ["answer", "content", "text", "completion"];
 
+/// Field with the reason why an entry has no answer: a text, or an object with the text `message`.
+const ERROR_FIELD: &str = "error";
+
+/// Maximum number of characters of that reason.
+const MAX_ERROR_CHARS: usize = 2_000;
+
 /// Further results of a model that are kept.
 const KEPT_OUTPUTS: [&str; 2] = ["reasoning", "tool_calls"];
 
@@ -53,6 +59,8 @@ pub(super) struct FoundAnswer {
     pub(super) key: Option<AnswerKey>,
     /// The answers to the repeats of the sample. Empty if there is none.
     pub(super) outputs: Vec<ModelOutput>,
+    /// The reason why there is none.
+    pub(super) error: Option<Box<str>>,
 }
 
 impl FoundAnswer {
@@ -63,8 +71,9 @@ impl FoundAnswer {
             Some(AnswerKey::Id(id)) => id.len(),
             Some(AnswerKey::Row(_) | AnswerKey::Order(_)) | None => 0,
         };
+        let error = self.error.as_deref().map_or(0, str::len);
         let of_output = |output: &ModelOutput| output.answer.len() + bytes_of_members(&output.extra);
-        task + id + self.outputs.iter().map(of_output).sum::<usize>()
+        task + id + error + self.outputs.iter().map(of_output).sum::<usize>()
     }
 }
 
@@ -88,7 +97,7 @@ impl AnswerFields {
                 let outputs = vec![generated(&text, FinishReason::Stop)];
                 return match self.match_by {
                     Some(AnswerMatch::Id) => Err("it is a text, and has no id to match by".to_owned()),
-                    _ => Ok(FoundAnswer { task_id: None, key: None, outputs }),
+                    _ => Ok(FoundAnswer { task_id: None, key: None, outputs, error: None }),
                 };
             }
             other => {
@@ -113,7 +122,8 @@ impl AnswerFields {
         };
         let is_record = self.id.is_none() && entry.contains_key(SAMPLE_FIELD);
         let task_id = entry.get(TASK_FIELD).filter(|_| is_record).and_then(Value::as_str).map(Box::from);
-        Ok(FoundAnswer { task_id, key: self.key_of(&entry)?, outputs })
+        let error = error_of(&entry).filter(|_| outputs.is_empty());
+        Ok(FoundAnswer { task_id, key: self.key_of(&entry)?, outputs, error })
     }
 
     /// Returns the answer with the name of its field. `None` if it is null.
@@ -254,6 +264,15 @@ fn text_of_parts(parts: &[Value]) -> Result<String, String> {
 
 fn generated(text: &str, finish: FinishReason) -> ModelOutput {
     ModelOutput::generated(gage_secrets::redact(text).into_owned(), finish, None)
+}
+
+/// Returns the error of an entry, shortened.
+fn error_of(entry: &Object) -> Option<Box<str>> {
+    let error = entry.get(ERROR_FIELD)?;
+    let message = error.as_str().or_else(|| error.get("message")?.as_str())?;
+    let shortened: String = gage_secrets::redact(message).chars().take(MAX_ERROR_CHARS).collect();
+    let message = shortened.trim();
+    (!message.is_empty()).then(|| message.into())
 }
 
 /// Returns the reason why a model stopped, if an object tells it.

@@ -2,7 +2,7 @@
 
 use super::PlannedMetric;
 use super::plugin_use::PluginUse;
-use gage_config::{AggregationSpec, PluginReference, Problems, TaskSpec};
+use gage_config::{AggregationSpec, BackendKind, PipelineConfig, PluginReference, Problems, TaskSpec};
 use gage_core::{JUDGE_CLOCK, Root, TIMING_KEYS};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
 use serde_json::{Value, json};
@@ -100,23 +100,52 @@ fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, p
     }
 }
 
-/// Reports aggregators that need more attempts at a sample than a task makes, because these figures would be missing.
-pub(super) fn check_attempts(task: &TaskSpec, metrics: &[PlannedMetric], problems: &mut Problems) {
+/// Reports aggregators that need more attempts at a sample than a task makes, because these figures would be missing. Warns
+/// if the attempts are alike.
+pub(super) fn check_attempts(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    metrics: &[PlannedMetric],
+    problems: &mut Problems,
+) {
+    let is_greedy = task.repeat > 1 && is_greedy(config, task);
     for (spec, metric) in task.metrics.iter().zip(metrics) {
         let Some(AggregationSpec::Plugin(call)) = &spec.aggregation else { continue };
-        let aggregator = metric.aggregator.as_ref();
-        let Some(name) = aggregator.and_then(|one| one.attempts_parameter()) else { continue };
+        let Some(aggregator) = &metric.aggregator else { continue };
+        let Some(name) = aggregator.attempts_parameter() else { continue };
         let node = call.params.nearest(&format!("/{name}"));
         let attempts = match node.to_json() {
             Value::Array(several) => several.iter().filter_map(Value::as_u64).max(),
             single => single.as_u64(),
         };
+        if is_greedy {
+            let message = format!(
+                "`{}` compares the {} answers to a sample of the task `{}`, but at temperature 0 they are mostly alike",
+                aggregator.name(),
+                task.repeat,
+                task.task_id
+            );
+            problems
+                .warning(call.span, "aggregation", message)
+                .help("set a temperature: `sampling_params: {temperature: 0.8}` for the task or in `custom`");
+        }
         let Some(attempts) = attempts.filter(|attempts| *attempts > task.repeat) else { continue };
         let message =
             format!("`{name}` is {attempts}, but `repeat` of the task `{}` is {}", task.task_id, task.repeat);
         problems.error(node.span, "aggregation", message).help(format!(
             "set `repeat: {attempts}` for the task or in `custom`, or leave {attempts} out of `{name}`"
         ));
+    }
+}
+
+/// Returns true if the model under test is asked at temperature 0. Of servers and components, only what is sent counts.
+fn is_greedy(config: &PipelineConfig, task: &TaskSpec) -> bool {
+    let backend = config.inference_role_of(task).and_then(|role| config.backend_of(role));
+    let params = config.sent_params_of(task);
+    match backend.map(|backend| &backend.kind) {
+        Some(BackendKind::Http(_) | BackendKind::CustomScript(_)) => params.temperature == Some(0.0),
+        Some(BackendKind::LlamaCpp(_)) => params.is_greedy(),
+        Some(BackendKind::Answers(_)) | None => false,
     }
 }
 

@@ -98,8 +98,14 @@ impl GivenAnswers {
     }
 
     /// Describes what the file lacks. Records hold it, so it names the file as the suite does.
-    fn missing(&self, id: &str, place: &SamplePlace, found: usize) -> String {
+    fn missing(&self, id: &str, place: &SamplePlace, places: &[(usize, usize)]) -> String {
         let file = format!("'{}'", shown_name(&self.info.model));
+        let repeat = usize::try_from(place.repeat).unwrap_or(usize::MAX);
+        let entry = places.get(repeat).and_then(|(entry, _)| self.file.answers.get(*entry));
+        if let Some(error) = entry.and_then(|entry| entry.error.as_deref()) {
+            return format!("{file} has an error in the place of an answer: {error}");
+        }
+        let found = self.count_answers(places);
         if found > 0 {
             let answers = if found == 1 { "1 answer".to_owned() } else { format!("{found} answers") };
             return format!(
@@ -295,7 +301,7 @@ impl Backend for GivenAnswers {
             // Nothing was sent.
             Some(output) => Ok(Reply { output, timing: RequestTiming::default() }),
             None => {
-                let message = self.missing(&request.id, place, self.count_answers(found));
+                let message = self.missing(&request.id, place, found);
                 Err(failed(BackendErrorKind::NoGivenAnswer, message))
             }
         }

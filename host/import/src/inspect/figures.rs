@@ -10,7 +10,7 @@ const MAX_DIFFERENCE: f64 = 1e-6;
 /// Metrics of Inspect that are means of scores.
 const MEANS: [&str; 2] = ["accuracy", "mean"];
 /// The reducer of Inspect that takes the mean of the epochs of a sample.
-pub(super) const MEAN_REDUCER: &str = "mean";
+const MEAN_REDUCER: &str = "mean";
 
 /// Sums of the scores of a log.
 #[derive(Debug, Default)]
@@ -90,17 +90,31 @@ impl ScoreSums {
                 );
                 notes.changed(format!("samples.scores.{score}"), message, comments);
             }
-            for (metric, value) in figures_of(head, score) {
+            for Figure { metric, reducer, value } in figures_of(head, score) {
                 let is_explained = is_weighted && !differ(value, of_samples);
                 if differ(value, of_epochs) && !is_explained {
+                    let reducer = reducer.map(|reducer| format!(" by `{reducer}`")).unwrap_or_default();
                     let message = format!(
-                        "`{score}`: {metric} is {value:.4} in the log; the mean of its scores is {of_epochs:.4}"
+                        "`{score}`: {metric}{reducer} is {value:.4} in the log; the mean of its scores is {of_epochs:.4}"
                     );
                     notes.changed(format!("results.scores.{score}"), message, comments);
                 }
             }
         }
     }
+}
+
+/// A figure of a log.
+struct Figure<'h> {
+    metric: &'h str,
+    /// The reducer of epochs, if it does not take the mean.
+    reducer: Option<&'h str>,
+    value: f64,
+}
+
+/// Returns the reducer of an entry of the results. `None` if it takes the mean.
+pub(super) fn other_reducer(entry: &Value) -> Option<&str> {
+    entry["reducer"].as_str().filter(|reducer| *reducer != MEAN_REDUCER)
 }
 
 /// Returns true if figures are not equal.
@@ -119,7 +133,7 @@ fn other_reducers(head: &LogHead) -> Vec<&str> {
 }
 
 /// Returns the figures of a score in the log that are means in Inspect.
-fn figures_of<'h>(head: &'h LogHead, score: &str) -> Vec<(&'h str, f64)> {
+fn figures_of<'h>(head: &'h LogHead, score: &str) -> Vec<Figure<'h>> {
     let mut figures = Vec::new();
     let entries = head.results.as_ref().and_then(|results| results["scores"].as_array());
     for entry in entries.into_iter().flatten() {
@@ -134,7 +148,7 @@ fn figures_of<'h>(head: &'h LogHead, score: &str) -> Vec<(&'h str, f64)> {
         }
         for (metric, found) in entry["metrics"].as_object().into_iter().flatten() {
             if let Some(value) = found["value"].as_f64().filter(|_| MEANS.contains(&metric.as_str())) {
-                figures.push((metric.as_str(), value));
+                figures.push(Figure { metric: metric.as_str(), reducer: other_reducer(entry), value });
             }
         }
     }

@@ -57,6 +57,8 @@ pub(super) struct SampleConversion {
     kept_bytes: u64,
     /// Number of samples that ended with an error.
     pub(super) errors: usize,
+    /// Number of samples with an answer and an empty target.
+    pub(super) empty_targets: usize,
     /// True if a sample was asked more than once.
     pub(super) has_epochs: bool,
     /// True if the model was asked several times about a sample, for example by an agent.
@@ -113,16 +115,20 @@ impl SampleConversion {
         let row = row.to_string();
         self.kept_bytes += row.len() as u64;
         self.rows.push((epoch, row));
-        match answer(&sample) {
+        let answer = match answer(&sample) {
             Some(answer) => {
+                self.empty_targets += usize::from(has_empty_target(&sample));
                 let stop = &sample.output["choices"][0]["stop_reason"];
-                let line = json!({"id": row_id, "answer": answer, "finish_reason": stop});
-                let line = format!("{line}\n");
-                self.kept_bytes += line.len() as u64;
-                self.answers.push_str(&line);
+                json!({"id": row_id, "answer": answer, "finish_reason": stop})
             }
-            None => self.errors += 1,
-        }
+            None => {
+                self.errors += 1;
+                json!({"id": row_id, "answer": null, "error": error_of(&sample)})
+            }
+        };
+        let answer = format!("{answer}\n");
+        self.kept_bytes += answer.len() as u64;
+        self.answers.push_str(&answer);
         match self.kept_bytes > MAX_KEPT_BYTES {
             true => {
                 let part = "rows of the log".to_owned();
@@ -213,6 +219,20 @@ fn right_options(target: &Value) -> usize {
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).map(count).sum(),
         _ => 0,
     }
+}
+
+/// Returns true if a target has no text.
+fn has_empty_target(sample: &LogSample) -> bool {
+    match &sample.target {
+        Value::String(text) => text.is_empty(),
+        Value::Array(texts) => !texts.is_empty() && texts.iter().all(|text| text == ""),
+        _ => false,
+    }
+}
+
+/// Returns the error of a sample without an answer.
+fn error_of(sample: &LogSample) -> Option<&str> {
+    sample.error.as_ref().and_then(|error| error["message"].as_str())
 }
 
 /// Returns the answer of a sample. `None` if it ended with an error before there was one.

@@ -60,15 +60,13 @@ pub(super) fn counterpart(id: &str, name: &str, options: &Value, has_several_rig
             Some("`choice` of Inspect wants a line such as `ANSWER: B`; here a plain `B` counts, too"),
         ),
         "math" => found("math_equal", &[], None),
-        "match" if options["numeric"] == Value::Bool(true) => Counterpart {
-            extractor: Some(Tree::text("last_number")),
-            ..found("numeric_match", &[], Some("`match` of Inspect compares the last number, or the first"))
-        },
-        "match" => found(
-            "contains",
-            case,
-            Some("`match` of Inspect wants the reference at the end, or at the beginning"),
-        ),
+        "match" => {
+            let is_numeric = options["numeric"] == Value::Bool(true);
+            let (implementation, difference) = match_metric(is_numeric, options["location"].as_str());
+            let params = if is_numeric { &[][..] } else { case };
+            let extractor = is_numeric.then(|| Tree::text("last_number"));
+            Counterpart { extractor, ..found(implementation, params, Some(difference)) }
+        }
         "pattern" | "answer" => match pattern_params(last, options) {
             Some(params) => found("extracted_match", &params, None),
             None => missing(),
@@ -85,6 +83,28 @@ pub(super) fn counterpart(id: &str, name: &str, options: &Value, has_several_rig
             }
         }
         _ => missing(),
+    }
+}
+
+/// Returns the metric that takes the place of `match` with its location, and the difference.
+fn match_metric(is_numeric: bool, location: Option<&str>) -> (&'static str, &'static str) {
+    match (is_numeric, location) {
+        (true, Some("begin")) => {
+            ("numeric_match", "`match` of Inspect compares the first number; here the last one counts")
+        }
+        (true, Some("any")) => {
+            ("numeric_match", "`match` of Inspect accepts any number of the answer; here the last one counts")
+        }
+        (true, Some("exact")) => {
+            ("numeric_match", "`match` of Inspect wants only a number; here the last number counts")
+        }
+        (true, _) => ("numeric_match", "`match` of Inspect compares the last number, or the first"),
+        (false, Some("begin")) => ("contains", "`match` of Inspect wants the reference at the beginning"),
+        (false, Some("any")) => ("contains", "`match` of Inspect ignores punctuation around the reference"),
+        (false, Some("exact")) => {
+            ("exact_match", "`match` of Inspect ignores punctuation around answer and reference")
+        }
+        (false, _) => ("contains", "`match` of Inspect wants the reference at the end"),
     }
 }
 
@@ -153,6 +173,31 @@ mod tests {
     fn differences_of_scorers_are_reported() {
         for (name, options, implementation, difference) in [
             ("includes", json!({}), "contains", None),
+            (
+                "match",
+                json!({"location": "any"}),
+                "contains",
+                Some("`match` of Inspect ignores punctuation around the reference"),
+            ),
+            (
+                "match",
+                json!({"location": "begin"}),
+                "contains",
+                Some("`match` of Inspect wants the reference at the beginning"),
+            ),
+            (
+                "match",
+                json!({"location": "exact"}),
+                "exact_match",
+                Some("`match` of Inspect ignores punctuation around answer and reference"),
+            ),
+            ("match", json!({}), "contains", Some("`match` of Inspect wants the reference at the end")),
+            (
+                "match",
+                json!({"numeric": true, "location": "any"}),
+                "numeric_match",
+                Some("`match` of Inspect accepts any number of the answer; here the last one counts"),
+            ),
             (
                 "exact",
                 json!({}),

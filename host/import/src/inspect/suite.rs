@@ -1,6 +1,6 @@
 //! Writes the two suites of a log: one gives the scores of the log, the other scores the answers of any model.
 
-use super::figures::MEAN_REDUCER;
+use super::figures::other_reducer;
 use super::sample::SampleConversion;
 use super::scorers::{counterpart, scorer_of};
 use super::{ANSWERS, LogHead, ROWS, SUITE};
@@ -110,6 +110,15 @@ fn rescoring(task: &str, head: &LogHead, converted: &SampleConversion, notes: &m
     }
     set_metrics(&mut suite, metrics.into_iter().map(Tree::Map).collect());
     set_steps(&mut suite, converted, Some(extractors));
+    if converted.empty_targets > 0 {
+        let message = format!(
+            "{} of {} samples have an empty target, and so no reference: metrics that compare with it do not score \
+             them (`includes` of Inspect gives 1)",
+            converted.empty_targets,
+            converted.len()
+        );
+        notes.changed("samples.target".to_owned(), message, &mut suite.comments);
+    }
     suite
 }
 
@@ -223,8 +232,7 @@ fn add_notes(head: &LogHead, converted: &SampleConversion, notes: &mut Notes, co
                 .flatten()
                 .filter_map(|(name, metric)| Some(format!("{name} {:.4}", metric["value"].as_f64()?)))
                 .collect();
-            let reducer = score["reducer"].as_str().filter(|reducer| *reducer != MEAN_REDUCER);
-            let reducer = reducer.map(|reducer| format!(" by `{reducer}`")).unwrap_or_default();
+            let reducer = other_reducer(score).map(|reducer| format!(" by `{reducer}`")).unwrap_or_default();
             if !shown.is_empty() {
                 comments.push(format!("Figures of the log: {name}{reducer}: {}.", shown.join(", ")));
             }

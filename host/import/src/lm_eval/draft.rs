@@ -1,9 +1,10 @@
 //! The parts of a new suite that come from one task.
 
 use super::filters::{self, MetricTraits, Pipeline};
-use super::rows::{self, Choices, Rows, Target};
+use super::rows::{self, Rows};
+use super::target::{Choices, Target};
 use super::task::{OutputType, Task};
-use super::{dataset, functions, metrics, prompt, sampling};
+use super::{dataset, engine_names, functions, metrics, prompt, sampling};
 use crate::note::Notes;
 use crate::python_name::plugin_command;
 use crate::tree::{Mapping, Tree};
@@ -76,7 +77,8 @@ impl TaskDraft {
         let scores_letters = rows.scores_letters;
         add_rows(task, rows, &mut dataset, notes);
         add_functions(task, &mut dataset, notes);
-        let prompt = prompt::convert(task, choices.as_ref(), &target, notes);
+        let mut prompt = prompt::convert(task, choices.as_ref(), &target, notes);
+        engine_names::note_missing(task, &mut dataset, prompt.as_mut(), notes);
         if let (Some(shots), Some(params)) = (prompt::examples_of_split(task), dataset.section("params")) {
             dataset::add_examples(task, shots, params, notes);
         }
@@ -136,7 +138,8 @@ fn target_of(task: &Task) -> Target {
     let Some(value) = task.get("doc_to_target") else { return Target::Other(String::new()) };
     let text = value.plain_text();
     match task.output_type() {
-        OutputType::GenerateUntil | OutputType::Loglikelihood if text.trim() != text => Target::Other(text),
+        OutputType::MultipleChoice => Target::of(value),
+        _ if text.trim() != text => Target::Other(text),
         _ => Target::of(value),
     }
 }
@@ -232,9 +235,21 @@ fn add_functions(task: &Task, dataset: &mut Mapping, notes: &mut Notes) {
     for key in ["doc_to_image", "doc_to_audio", "use_prompt"] {
         if task.get(key).is_some() {
             let message = format!("`{key}: {}` has no counterpart", task.shown(key));
-            let help = "`doc_to_visual` and `doc_to_audio` of the dataset name hooks; `gage-host list hooks` lists them";
+            let help = match key {
+                "use_prompt" => {
+                    "the prompt is one of PromptSource: write its text into `prompt`, and the fields of its answer into \
+                     `preprocess_kwargs`"
+                }
+                _ => {
+                    "`doc_to_visual` and `doc_to_audio` of the dataset name hooks; `gage-host list hooks` lists them"
+                }
+            };
             notes.needs_work(task.key(key), message, &mut dataset.comments).help(help);
         }
+    }
+    if task.output_type() == OutputType::Rolling && task.get("gen_prefix").is_some() {
+        let message = "`gen_prefix` has no effect: lm-eval scores whole texts without it";
+        notes.dropped(task.key("gen_prefix"), message.to_owned(), &mut dataset.comments);
     }
     for key in task.keys().into_iter().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
         let message = format!("`{key}` is not a key of a task that has an effect here");

@@ -147,9 +147,10 @@ impl Pipeline {
             }
         };
         if let Some(fallback) = step.get("fallback") {
+            let shown = fallback.shown();
             let message = format!(
-                "`fallback: {}` has no effect: an answer in which the pattern finds nothing is wrong",
-                fallback.shown()
+                "`fallback: {shown}` has no effect: an answer in which the pattern finds nothing is wrong. lm-eval \
+                 counts it as right if the target is `{shown}`"
             );
             notes.dropped(key.to_owned(), message, &mut self.comments);
         }

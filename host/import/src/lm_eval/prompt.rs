@@ -1,7 +1,7 @@
 //! The prompt of a task: description, examples, question, and the beginning of the answer.
 
 use super::files::FUNCTION;
-use super::rows::{Choices, Target};
+use super::target::{Choices, Target};
 use super::task::{OutputType, Task};
 use super::template_parts::{Delimiter, Part, joined, literal, push_part, with_last_line_break};
 use crate::note::Notes;
@@ -79,7 +79,7 @@ fn example(
         (None, target, Some(choices)) => target.jinja_among(choices),
         (None, Target::List(texts), None) => Some(literal(texts.first().map_or("", String::as_str))),
         // Of several right answers, the examples show the first.
-        (None, Target::Field(path), None) if task.has_several_targets() => {
+        (None, Target::Column(path) | Target::Field(path, _), None) if task.has_several_targets() => {
             Some(format!("{{{{ {path}[0] if {path} is sequence else {path} }}}}"))
         }
         (None, _, None) => template_of(&task.text_of("doc_to_target").unwrap_or_default()),

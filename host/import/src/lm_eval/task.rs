@@ -2,11 +2,14 @@
 
 use super::files::FUNCTION;
 use crate::ids::id_of;
+use crate::template_names::{fields, is_name};
 use crate::tree::{Mapping, Tree};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Keys whose texts lm-eval renders with Jinja.
-const TEMPLATES: [&str; 5] = ["description", "doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix"];
+pub(super) const TEMPLATES: [&str; 5] =
+    ["description", "doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix"];
 
 /// A task with all its includes.
 #[derive(Clone, Debug)]
@@ -74,6 +77,15 @@ impl Task {
         let mut names = metrics.iter().filter_map(|metric| metric.text("metric"));
         names.any(|name| name.starts_with(FUNCTION))
             || self.keys().iter().any(|key| self.function(key).is_some())
+    }
+
+    /// Returns the fields of the row that the templates read, those of examples, too.
+    pub(super) fn fields_read(&self) -> BTreeSet<String> {
+        let examples = self.get("fewshot_config").and_then(Tree::as_map);
+        let maps = std::iter::once(&self.map).chain(examples);
+        let texts = maps.flat_map(|map| TEMPLATES.into_iter().filter_map(move |key| map.text(key)));
+        let names = texts.flat_map(|text| if is_name(text) { vec![text.to_owned()] } else { fields(text) });
+        names.collect()
     }
 
     /// Returns a whole number.

@@ -101,13 +101,14 @@ pub(super) fn test_of<'c>(cells: impl Iterator<Item = (&'c str, &'c str)>) -> Ma
             expected if expected.starts_with(EXPECTED_COLUMN) => {
                 asserts.extend((!is_blank).then(|| assertion_of(cell)));
             }
-            "" | "__description" => {}
+            "" => {}
             setting if setting.starts_with(SETTING_COLUMN) => {}
-            "__metric" | "__threshold" if is_blank => {}
+            "__metric" | "__threshold" | "__description" if is_blank => {}
             // White space is a prefix, too.
             "__providerOutput" | "__prefix" | "__suffix" if cell.is_empty() => {}
             "__metric" => name = Some(cell.trim()),
             "__threshold" => test.set("threshold", Tree::text(cell)),
+            "__description" => test.set("description", Tree::text(cell)),
             "__providerOutput" => test.set("providerOutput", Tree::text(cell)),
             "__prefix" => options.set("prefix", Tree::text(cell)),
             "__suffix" => options.set("suffix", Tree::text(cell)),
@@ -151,7 +152,7 @@ fn assertion_of(cell: &str) -> Mapping {
 }
 
 /// Returns the items between the commas of a list. A quoted item keeps its commas and its white space.
-fn items_of(list: &str) -> Vec<String> {
+pub(super) fn items_of(list: &str) -> Vec<String> {
     let is_separator = |one: char| one == ',' || one.is_whitespace();
     let mut items = Vec::new();
     let mut rest = list.trim_start_matches(is_separator);
@@ -243,7 +244,7 @@ mod tests {
             (
                 ["a", "b", "c", "", "", "", "", "text"],
                 json!({
-                    "vars": {"q": "a", "__own": "b"}, "options": {},
+                    "description": "text", "vars": {"q": "a", "__own": "b"}, "options": {},
                     "assert": [{"type": "equals", "value": "c"}],
                 }),
             ),

@@ -1,7 +1,7 @@
 //! Assertions, which become metrics.
 
-use super::negated;
 use super::variables::{first_expression, reads, spellings};
+use super::{cells, javascript_pattern, negated};
 use crate::ids::metric_id_of;
 use crate::metric_entry::metric_entry;
 use crate::note::Notes;
@@ -79,12 +79,17 @@ impl Check {
         }
     }
 
-    /// Replaces the variables in the value by those of a test.
-    pub(super) fn filled(&self, vars: &Mapping) -> Check {
+    /// Replaces the variables in the value by those of a test. `question` is the text that the model gets.
+    pub(super) fn filled(&self, vars: &Mapping, question: &Tree) -> Check {
         let value = filled(&self.value, vars);
         let is_graded = MODEL_GRADED.contains(&self.kind.as_str());
-        let value = if is_graded { Tree::text(criterion(&self.kind, &value, vars)) } else { value };
+        let value = if is_graded { Tree::text(criterion(&self.kind, &value, vars, question)) } else { value };
         Check { value, ..self.clone() }
+    }
+
+    /// Returns true if the assertion is about the prompt, because the test has no text `query`.
+    pub(super) fn is_about_prompt(&self, vars: &Mapping) -> bool {
+        self.kind == "answer-relevance" && vars.text("query").is_none()
     }
 
     /// Returns the first expression of the value that is not a variable of the test, with the type of the assertion.
@@ -127,7 +132,7 @@ impl Check {
         match &self.value {
             Tree::List(items) => items.iter().map(Tree::plain_text).collect(),
             Tree::Map(_) => Vec::new(),
-            scalar => scalar.plain_text().split(',').map(|item| item.trim().to_owned()).collect(),
+            scalar => cells::items_of(&scalar.plain_text()),
         }
     }
 
@@ -141,58 +146,80 @@ impl Check {
     ) -> Option<Metric> {
         let id = if number > 1 { format!("{}-{number}", self.id()) } else { self.id() };
         let key = format!("assert.{}{}", if self.is_negated { "not-" } else { "" }, self.kind);
-        let ignores_case = self.kind.starts_with("icontains");
+        if self.is_structure() {
+            let message = format!("`{}` compares a list or a mapping, which has no counterpart", self.kind);
+            return Some(plugin(&id, key, message, notes));
+        }
+        if self.kind == "cost" {
+            let message = "there is no metric of cost: `pricing` and `budget: {max_cost: …}` limit it, and the \
+                           summary of a run has it";
+            notes.dropped(key, message.to_owned(), comments);
+            return None;
+        }
+        let Some(mut metric) = self.compared(&id) else { return Some(self.other(&id, key, notes)) };
         let text = self.value.plain_text();
-        let found = match (self.kind.as_str(), self.is_negated) {
-            _ if self.is_structure() => {
-                let message =
-                    format!("`{}` compares a list or a mapping, which has no counterpart", self.kind);
-                plugin(&id, key, message, notes)
-            }
-            ("cost", _) => {
-                let message = "there is no metric of cost: `pricing` and `budget: {max_cost: …}` limit it, and the \
-                               summary of a run has it";
-                notes.dropped(key, message.to_owned(), comments);
-                return None;
-            }
+        if self.kind == "regex" && javascript_pattern::to_python(&text).is_none() {
+            let message = "JavaScript and Python may read this pattern in different ways";
+            let note = notes.changed(key, message.to_owned(), &mut metric.entry.comments);
+            note.help("check `pattern` in the syntax of Python's `re`");
+        } else if text.is_empty() && self.kind != "equals" && TEXTS.contains(&self.kind.as_str()) {
+            let message = format!(
+                "`{}` expects an empty text: here every answer contains it, and newer versions of promptfoo refuse it",
+                self.kind
+            );
+            notes.changed(key, message, &mut metric.entry.comments);
+        }
+        Some(metric)
+    }
+
+    /// Converts an assertion about texts of the answer. `None` for others.
+    fn compared(&self, id: &str) -> Option<Metric> {
+        let ignores_case = self.kind.starts_with("icontains");
+        let (text, texts) = (self.value.plain_text(), self.texts());
+        // Metrics do not score a blank reference.
+        let is_blank = text.trim().is_empty();
+        let has_blank = texts.is_empty() || texts.iter().any(|text| text.trim().is_empty());
+        let mut params = Vec::new();
+        if !ignores_case {
+            params.push(("case_sensitive", Value::from(true)));
+        }
+        Some(match (self.kind.as_str(), self.is_negated) {
+            ("equals", false) if is_blank => pattern(id, &format!(r"\A{}\Z", negated::escaped(&text)), false),
             ("equals", false) => {
-                let params =
-                    [("case_sensitive", Value::from(true)), ("strip_whitespace", Value::from(false))];
-                self.expecting(&id, "exact_match", &params, self.reference())
+                params.push(("strip_whitespace", Value::from(false)));
+                self.expecting(id, "exact_match", &params, self.reference())
             }
-            ("equals", true) => pattern(&id, &format!(r"\A(?!{}\Z)", negated::escaped(&text)), false),
-            ("contains", false) => {
-                self.expecting(&id, "contains", &[("case_sensitive", Value::from(true))], Tree::text(text))
+            ("equals", true) => pattern(id, &format!(r"\A(?!{}\Z)", negated::escaped(&text)), false),
+            ("contains" | "icontains", false) if is_blank => {
+                pattern(id, &format!("(?:{})", negated::escaped(&text)), false)
             }
-            ("icontains", false) => self.expecting(&id, "contains", &[], Tree::text(text)),
-            ("contains-any", false) => {
-                let params = [("case_sensitive", Value::from(true)), ("any_reference", Value::from(true))];
-                self.expecting(&id, "contains", &params, list(self.texts()))
+            ("contains" | "icontains", false) => self.expecting(id, "contains", &params, Tree::text(text)),
+            ("contains-any" | "icontains-any", false) if has_blank => {
+                pattern(id, &format!("(?:{})", negated::any(&texts)), ignores_case)
             }
-            ("icontains-any", false) => {
-                let params = [("any_reference", Value::from(true))];
-                self.expecting(&id, "contains", &params, list(self.texts()))
+            ("contains-any" | "icontains-any", false) => {
+                params.push(("any_reference", Value::from(true)));
+                self.expecting(id, "contains", &params, list(texts))
             }
-            ("contains-all" | "icontains-all", false) => {
-                pattern(&id, &negated::all(&self.texts()), ignores_case)
-            }
+            ("contains-all" | "icontains-all", false) => pattern(id, &negated::all(&texts), ignores_case),
             ("contains-all" | "icontains-all", true) => {
-                let all = negated::all(&self.texts());
-                pattern(&id, &format!(r"\A(?!{all})"), ignores_case)
+                pattern(id, &format!(r"\A(?!{})", negated::all(&texts)), ignores_case)
             }
             ("contains" | "icontains", true) => {
-                pattern(&id, &negated::absent(&negated::escaped(&text)), ignores_case)
+                pattern(id, &negated::absent(&negated::escaped(&text)), ignores_case)
             }
             ("contains-any" | "icontains-any", true) => {
-                pattern(&id, &negated::absent(&negated::any(&self.texts())), ignores_case)
+                pattern(id, &negated::absent(&negated::any(&texts)), ignores_case)
             }
-            ("starts-with", false) => pattern(&id, &format!(r"\A{}", negated::escaped(&text)), false),
-            ("starts-with", true) => pattern(&id, &format!(r"\A(?!{})", negated::escaped(&text)), false),
-            ("regex", false) => pattern(&id, &text, false),
-            ("regex", true) => pattern(&id, &negated::absent(&text), false),
-            _ => self.other(&id, key, notes),
-        };
-        Some(found)
+            ("starts-with", false) => pattern(id, &format!(r"\A{}", negated::escaped(&text)), false),
+            ("starts-with", true) => pattern(id, &format!(r"\A(?!{})", negated::escaped(&text)), false),
+            ("regex", is_negated) => {
+                let python = javascript_pattern::to_python(&text).unwrap_or(text);
+                let python = if python.is_empty() { "(?:)".to_owned() } else { python };
+                pattern(id, &if is_negated { negated::absent(&python) } else { python }, false)
+            }
+            _ => return None,
+        })
     }
 
     /// Converts an assertion that is not about a text of the answer, or has no counterpart.
@@ -287,7 +314,7 @@ fn pattern(id: &str, pattern: &str, ignores_case: bool) -> Metric {
 }
 
 /// Returns what a judge checks for an assertion that a model grades. Those about a context read variables of the test.
-fn criterion(kind: &str, value: &Tree, vars: &Mapping) -> String {
+fn criterion(kind: &str, value: &Tree, vars: &Mapping, question: &Tree) -> String {
     let text = match value {
         Tree::List(items) => items.iter().map(text_or_json).collect::<Vec<_>>().join("\n"),
         Tree::Scalar(Value::Null) => String::new(),
@@ -296,7 +323,11 @@ fn criterion(kind: &str, value: &Tree, vars: &Mapping) -> String {
     let var = |name: &str| vars.get(name).map(text_or_json).unwrap_or_default();
     match kind {
         "factuality" | "model-graded-factuality" => format!("The answer agrees with this: {text}"),
-        "answer-relevance" => format!("The answer is about this question: {}", var("query")),
+        "answer-relevance" => {
+            let query = vars.text("query").map(str::to_owned);
+            let query = query.unwrap_or_else(|| filled(question, vars).plain_text());
+            format!("The answer is about this question: {query}")
+        }
         "context-recall" => format!("This context supports `{text}`: {}", var("context")),
         "context-relevance" => {
             format!("This context is needed to answer `{}`: {}", var("query"), var("context"))

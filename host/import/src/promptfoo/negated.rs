@@ -24,10 +24,14 @@ pub(super) fn absent(pattern: &str) -> String {
 /// Returns a pattern that matches texts in which each of some texts is found.
 pub(super) fn all(texts: &[String]) -> String {
     let each: Vec<String> = texts.iter().map(|text| format!("(?=.*{})", escaped(text))).collect();
-    format!(r"(?s)\A{}", each.concat())
+    // The flag is scoped, because this may be a part of another pattern.
+    format!(r"\A(?s:{})", each.concat())
 }
 
 /// Returns a pattern that matches texts in which any of some texts is found.
 pub(super) fn any(texts: &[String]) -> String {
+    if texts.is_empty() {
+        return "(?!)".to_owned();
+    }
     texts.iter().map(|text| escaped(text)).collect::<Vec<_>>().join("|")
 }

@@ -1,6 +1,7 @@
 //! Prompts of a configuration: texts, files and chats.
 
 use super::FILE;
+use super::variables::spellings;
 use crate::note::Notes;
 use crate::source_folder::SourceFolder;
 use crate::tree::{Mapping, Tree};
@@ -11,6 +12,17 @@ use serde_json::Value;
 const CONVERSATION: &str = "_conversation";
 /// Spellings of the filter of promptfoo that reads JSON.
 const LOAD_FILTERS: [&str; 2] = ["| load", "|load"];
+/// Endings of files with code that makes prompts.
+const CODE_ENDINGS: [&str; 15] = [
+    ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".sh", ".bash", ".exe", ".bat", ".cmd", ".ps1",
+    ".rb", ".pl",
+];
+/// Endings of files with texts.
+const TEXT_ENDINGS: [&str; 8] = [".txt", ".md", ".json", ".jsonl", ".csv", ".yaml", ".yml", ".j2"];
+/// Beginning of a program that writes a prompt.
+const PROGRAM: &str = "exec:";
+/// Beginnings of prompts that a service keeps.
+const SERVICES: [&str; 3] = ["langfuse://", "helicone://", "portkey://"];
 /// Text between the prompts of a file.
 const SEPARATOR: &str = "\n---\n";
 
@@ -67,6 +79,12 @@ impl Reader<'_> {
             }
             other => {
                 let text = other.plain_text();
+                if let Some(program) = text.strip_prefix(PROGRAM) {
+                    return self.missing(format!("the prompt is made by the program `{program}`"), key);
+                }
+                if is_address(&text) {
+                    return self.missing(format!("the prompt `{text}` is kept by a service"), key);
+                }
                 match text.strip_prefix(FILE) {
                     Some(path) => self.file(path, key),
                     None if is_path(&text) => self.file(&text, key),
@@ -91,18 +109,17 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the question in the place of a prompt that is not known.
+    fn missing(&mut self, message: String, key: &str) -> Vec<Mapping> {
+        let mut prompt = prompt_of("{{ question }}");
+        let note = self.notes.needs_work(key.to_owned(), message, &mut prompt.comments);
+        note.help("write the text of the prompt as `template`");
+        vec![prompt]
+    }
+
     fn file(&mut self, path: &str, key: &str) -> Vec<Mapping> {
-        let missing = |message: String, notes: &mut Notes| {
-            let mut prompt = prompt_of("{{ question }}");
-            notes
-                .needs_work(key.to_owned(), message, &mut prompt.comments)
-                .help("write the text of the prompt as `template`");
-            vec![prompt]
-        };
-        // A function of the file may follow its name.
-        let file = path.split(':').next().unwrap_or(path);
-        if [".js", ".cjs", ".mjs", ".ts", ".py"].iter().any(|end| file.ends_with(end)) {
-            return missing(format!("the prompt is made by the code of `{path}`"), self.notes);
+        if names_code(path) {
+            return self.missing(format!("the prompt is made by the code of `{path}`"), key);
         }
         match self.folder.read(path) {
             Ok(text) if path.ends_with(".txt") || path.ends_with(".md") => {
@@ -113,17 +130,34 @@ impl Reader<'_> {
                 text.lines().filter(|line| !line.trim().is_empty()).map(prompt_of).collect()
             }
             Ok(text) if path.ends_with(".csv") => prompts_of_table(&text)
-                .unwrap_or_else(|| missing(format!("the table `{path}` has no column `prompt`"), self.notes)),
+                .unwrap_or_else(|| self.missing(format!("the table `{path}` has no column `prompt`"), key)),
             Ok(text) => vec![prompt_of(text.trim_end_matches('\n'))],
-            Err(reason) => missing(format!("cannot read the prompt `{path}`: {reason}"), self.notes),
+            Err(reason) => self.missing(format!("cannot read the prompt `{path}`: {reason}"), key),
         }
     }
 }
 
 /// Returns true if a text is the name of a file, not a prompt.
 fn is_path(text: &str) -> bool {
-    let ends = [".txt", ".md", ".json", ".jsonl", ".csv", ".yaml", ".yml", ".j2"];
-    !text.contains([' ', '\n', '{']) && ends.iter().any(|end| text.ends_with(end))
+    let is_text = TEXT_ENDINGS.iter().any(|end| text.ends_with(end));
+    !text.contains([' ', '\n', '{']) && (is_text || names_code(text))
+}
+
+/// Returns true for the name of a file with code. A function of the file may follow it.
+fn names_code(path: &str) -> bool {
+    let names_file = |part: &str| CODE_ENDINGS.iter().any(|end| part.ends_with(end));
+    path.rsplit(':').take(2).any(names_file)
+}
+
+/// Returns true if a text is the address of a prompt, such as `langfuse://name:1`.
+fn is_address(text: &str) -> bool {
+    let is_letter = |one: char| one.is_ascii_alphanumeric() || "+-.".contains(one);
+    let has_scheme = |text: &str| {
+        let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+        scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(is_letter))
+    };
+    let is_known = SERVICES.iter().any(|service| text.starts_with(service));
+    is_known || !text.contains([' ', '\n', '{']) && !text.starts_with(FILE) && has_scheme(text)
 }
 
 /// Returns the prompts of a table: its column `prompt` with their `label`, or each line if there is one column.
@@ -200,6 +234,17 @@ fn texts_of(prompt: &Mapping) -> Vec<&str> {
     let messages = prompt.get("messages").and_then(Tree::as_list).unwrap_or_default();
     let contents = messages.iter().filter_map(|message| message.as_map()?.text("content"));
     prompt.text("template").into_iter().chain(contents.rev()).collect()
+}
+
+/// Returns the text of the first prompt: its template, or its last message.
+pub(super) fn first_text(prompts: &[Mapping]) -> Tree {
+    Tree::text(prompts.first().map(texts_of).and_then(|texts| texts.first().copied()).unwrap_or_default())
+}
+
+/// Returns true if a prompt has a variable as a part of its text.
+pub(super) fn reads(prompts: &[Mapping], name: &str) -> bool {
+    let mut texts = prompts.iter().flat_map(texts_of);
+    texts.any(|text| spellings(name).iter().any(|spelling| text.contains(spelling)))
 }
 
 /// Returns the fields that prompts read, in their order.

@@ -2,7 +2,7 @@
 
 use super::checks::{Metric, Need};
 use super::tests::Test;
-use super::{prompts, providers};
+use super::{options, prompts, providers};
 use crate::note::Notes;
 use crate::tree::{Mapping, Tree};
 use serde_json::{Map, Value, json};
@@ -71,10 +71,11 @@ pub(super) fn document(
     let model = if models.len() == 1 { models.into_iter().next() } else { Some(Tree::List(models)) };
     document.set("model", model.unwrap_or(Tree::Scalar(Value::Null)));
     set_prompts(&mut document, prompts, found.needs(&Need::Judge));
-    let options =
+    let usual_options =
         config.get("defaultTest").and_then(Tree::as_map).and_then(|test| test.get("options")?.as_map());
-    set_roles(&mut document, &found, options.and_then(|options| options.get("provider")), notes);
-    found.set_tasks(&mut document, config);
+    set_roles(&mut document, &found, usual_options.and_then(|options| options.get("provider")), notes);
+    let custom = options::convert(config, notes, &mut found.comments);
+    found.set_tasks(&mut document, custom);
     document.comments.append(&mut found.comments);
     let has_several = found.groups.len() > 1;
     let mut lines = String::new();
@@ -212,12 +213,7 @@ impl Rows {
     }
 
     /// Writes metrics and steps: for one group at the top, else for each task.
-    fn set_tasks(&self, document: &mut Mapping, config: &Mapping) {
-        let mut custom = Mapping::default();
-        let options = config.get("evaluateOptions").and_then(Tree::as_map);
-        if let Some(repeat) = options.and_then(|options| options.get("repeat")) {
-            custom.set("repeat", repeat.clone());
-        }
+    fn set_tasks(&self, document: &mut Mapping, mut custom: Mapping) {
         let outcomes = ["truncated", "empty_output"].map(Tree::text).to_vec();
         custom.set("score_outcomes", Tree::List(outcomes));
         let metrics = |group: &Group| Tree::List(group.metrics.iter().cloned().map(Tree::Map).collect());

@@ -1,9 +1,8 @@
 //! Tests of a configuration: their variables and assertions.
 
-use super::FILE;
-use super::cells;
 use super::checks::Check;
 use super::variables::{self, MAX_ADDED_BYTES};
+use super::{FILE, cells, prompts};
 use crate::note::Notes;
 use crate::source_folder::SourceFolder;
 use crate::tree::{Mapping, Tree};
@@ -26,11 +25,12 @@ pub(super) struct Test {
 /// Reads the tests of a configuration, with the variables and assertions of `defaultTest`.
 pub(super) fn read(
     config: &Mapping,
+    prompts: &[Mapping],
     folder: &dyn SourceFolder,
     notes: &mut Notes,
     comments: &mut Vec<String>,
 ) -> Vec<Test> {
-    let mut reader = Reader { config, folder, notes, comments };
+    let mut reader = Reader { config, prompts, folder, notes, comments };
     let entries = match config.get("tests") {
         Some(tests) => reader.entries("tests", tests),
         None => Vec::new(),
@@ -45,6 +45,7 @@ pub(super) fn read(
     };
     let entries = if entries.is_empty() { vec![Mapping::default()] } else { entries };
     let usual_vars = reader.vars_of(&usual);
+    let question = prompts::first_text(prompts);
     let mut tests = Vec::new();
     for entry in entries {
         let checks: Vec<Check> = reader.checks(&usual).into_iter().chain(reader.checks(&entry)).collect();
@@ -55,7 +56,8 @@ pub(super) fn read(
         }
         let mut vars = usual_vars.clone();
         reader.vars_of(&entry).entries.into_iter().for_each(|var| vars.set(&var.key, var.value));
-        for mut vars in combinations(vars) {
+        let combined = if keeps_lists(&usual, &entry) { vec![vars] } else { combinations(vars) };
+        for mut vars in combined {
             if tests.len() >= MAX_TESTS {
                 let message = format!("only the first {MAX_TESTS} tests are converted");
                 reader.notes.needs_work("tests".to_owned(), message, reader.comments);
@@ -69,7 +71,10 @@ pub(super) fn read(
             }
             reader.note_structures(&vars, &checks);
             reader.note_expressions(&vars, &checks);
-            let checks = checks.iter().map(|check| check.filled(&vars)).collect();
+            if checks.iter().any(|check| check.is_about_prompt(&vars)) {
+                reader.note_question(&question, &vars);
+            }
+            let checks = checks.iter().map(|check| check.filled(&vars, &question)).collect();
             tests.push(Test { vars, checks });
         }
     }
@@ -79,6 +84,13 @@ pub(super) fn read(
 
 fn section(test: &Mapping, key: &str) -> Mapping {
     test.get(key).and_then(Tree::as_map).cloned().unwrap_or_default()
+}
+
+/// Returns true if variables that are lists stay lists (`disableVarExpansion`).
+fn keeps_lists(usual: &Mapping, test: &Mapping) -> bool {
+    const KEY: &str = "disableVarExpansion";
+    let (own, usual) = (section(test, "options"), section(usual, "options"));
+    own.get(KEY).or_else(|| usual.get(KEY)) == Some(&Tree::Scalar(true.into()))
 }
 
 /// Returns every combination of the values of variables that are lists.
@@ -107,6 +119,7 @@ fn combinations(vars: Mapping) -> Vec<Mapping> {
 
 struct Reader<'r> {
     config: &'r Mapping,
+    prompts: &'r [Mapping],
     folder: &'r dyn SourceFolder,
     notes: &'r mut Notes,
     comments: &'r mut Vec<String>,
@@ -320,9 +333,11 @@ impl Reader<'_> {
             let help = "give the answers as a file: gage-host run SUITE --answers FILE";
             self.work("tests.providerOutput", message.to_owned(), help);
         }
-        if test.has("metadata") {
-            let message = "`metadata` of a test is left out: no figure depends on it";
-            self.notes.dropped("tests.metadata".to_owned(), message.to_owned(), self.comments);
+        for key in ["metadata", "description"] {
+            if test.has(key) {
+                let message = format!("`{key}` of a test is left out: no figure depends on it");
+                self.notes.dropped(format!("tests.{key}"), message, self.comments);
+            }
         }
         for key in ["threshold", "assertScoringFunction"] {
             if test.has(key) {
@@ -381,11 +396,31 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes lists and mappings that variables or assertions put into their texts.
+    /// Notes parts of the prompt that a judge does not get as the model does.
+    fn note_question(&mut self, question: &Tree, vars: &Mapping) {
+        const KEY: &str = "assert.answer-relevance";
+        if let Some(expression) = variables::first_expression(question, vars) {
+            let expression = Tree::text(expression).shown();
+            let message = format!(
+                "`answer-relevance` reads the prompt, and its `{expression}` is not a variable of the test"
+            );
+            self.work(KEY, message, QUERY_HELP);
+        }
+        if self.prompts.len() > 1 {
+            let message =
+                "`answer-relevance` without a variable `query` reads the first prompt for all prompts";
+            let note = self.notes.changed(KEY.to_owned(), message.to_owned(), self.comments);
+            note.help(QUERY_HELP);
+        }
+    }
+
+    /// Notes lists and mappings that variables, assertions or prompts put into their texts.
     fn note_structures(&mut self, vars: &Mapping, checks: &[Check]) {
         for var in vars.entries.iter().filter(|var| matches!(var.value, Tree::List(_) | Tree::Map(_))) {
+            let is_list = matches!(var.value, Tree::List(_));
             let is_read = vars.entries.iter().any(|other| variables::reads(&other.value, &var.key))
-                || checks.iter().any(|check| check.reads(&var.key));
+                || checks.iter().any(|check| check.reads(&var.key))
+                || is_list && prompts::reads(self.prompts, &var.key);
             if is_read {
                 let message = format!("`{}` is a list or a mapping, and cannot be part of a text", var.key);
                 self.work("tests.vars", message, "write the text that stands there into the row");
@@ -403,6 +438,8 @@ fn referred<'c>(config: &'c Mapping, reference: &str) -> Option<&'c Mapping> {
 const EXTRACTOR_HELP: &str = "an extractor may find the answer: `gage-host list extractors`";
 /// Next step for a model that checks some assertions.
 const JUDGE_HELP: &str = "change the backend of the role `judge` or `embedder` in `role_adapters`";
+/// Next step for a judge that reads the prompt.
+const QUERY_HELP: &str = "add the question to the test as the variable `query`";
 /// Next step for the prompt of a judge.
 const PROMPT_HELP: &str = "change `template` of that prompt";
 /// Endings of files with tests.

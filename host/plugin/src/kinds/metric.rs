@@ -147,7 +147,10 @@ fn card_of_failure(error: wasmtime::Error, store: &Store<GuestState>) -> wasmtim
             None if shortage_in(&error).is_some() => return Err(error),
             None => {
                 let cause = format!("{error:#}");
-                ("crash", format!("the program ended the interpreter: {}", shortened(&cause, MAX_CAUSE_CHARS)))
+                (
+                    "crash",
+                    format!("the program ended the interpreter: {}", shortened(&cause, MAX_CAUSE_CHARS)),
+                )
             }
         },
     };

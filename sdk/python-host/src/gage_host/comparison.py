@@ -33,6 +33,12 @@ class Comparison:
         return metrics
 
     @property
+    def refusal(self) -> str | None:
+        """The reason why no metric can be judged, such as a missing task. It is None if metrics can be judged."""
+        refusal: str | None = self.data.get("refusal")
+        return refusal
+
+    @property
     def differences(self) -> list[dict[str, Any]]:
         """What differs besides the model: the `part`, `what` it is, and whether it was `allowed`."""
         differences: list[dict[str, Any]] = self.data["differences"]

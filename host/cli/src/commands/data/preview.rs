@@ -86,7 +86,7 @@ impl ShownModels {
         });
         let roles = plan.config.role_adapters.iter();
         let backends = roles.map(|role| (role.adapter_id.clone(), role.backend_id.clone())).collect();
-        let facts = BackendFacts::new(facts, registry);
+        let facts = BackendFacts::new(&plan.config.backends, facts, registry);
         Ok(ShownModels { facts, vocabularies: local.collect(), backends })
     }
 

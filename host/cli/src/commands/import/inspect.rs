@@ -51,7 +51,8 @@ pub(super) fn execute(arguments: &ImportInspectArguments) -> anyhow::Result<Exit
             "gage-host run {suite} --model MODEL   # another model on the same rows"
         ));
     }
-    Ok(code)
+    let needs_work = code == ExitCode::Done && import.needs_work();
+    Ok(if needs_work { ExitCode::Configuration } else { code })
 }
 
 /// Returns the command line that runs the suite with the scores of the log.

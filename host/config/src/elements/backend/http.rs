@@ -117,7 +117,8 @@ pub(super) fn read(
     problems: &mut Problems,
 ) -> Option<Box<HttpBackendConfig>> {
     let base_url = address::read(&mut table, kind, problems);
-    let key = ApiKey::read(&mut table, problems);
+    let is_own_server = kind.default_base_url().is_some() && base_url.as_deref() == kind.default_base_url();
+    let key = ApiKey::read(&mut table, is_own_server, problems);
     let headers = key::read_headers(&mut table, problems);
     // The values of key variables and key files are known by now.
     let mut public = table.to_public_json();

@@ -31,7 +31,7 @@ pub enum KeySource {
     Nobody,
     /// `api_key`: its value, and the text with the variables that it was built from.
     Given(SecretString, Option<String>),
-    /// `api_key_env`: the name of an environment variable.
+    /// `api_key_env`, or an empty `api_key` for a server that needs a key: the name of an environment variable.
     Variable(String),
     /// `api_key_file`: a file that contains only the key.
     File(PathBuf),
@@ -42,6 +42,10 @@ pub enum KeySource {
 pub struct ApiKey {
     /// Source of the key.
     pub source: KeySource,
+    /// The configuration key that names the source.
+    pub key: &'static str,
+    /// True if the server is the provider's own, which answers no request without a key.
+    pub is_needed: bool,
     /// Span of the source.
     pub span: Span,
 }
@@ -60,7 +64,8 @@ pub struct KeyError {
 }
 
 impl ApiKey {
-    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> ApiKey {
+    /// Reads the key. `is_needed` is as in [`ApiKey::is_needed`].
+    pub(super) fn read(table: &mut MappingReader<'_>, is_needed: bool, problems: &mut Problems) -> ApiKey {
         const KEYS: [&str; 3] = ["api_key", "api_key_env", "api_key_file"];
         let given: Vec<(&'static str, Span)> =
             KEYS.into_iter().filter_map(|key| table.entry(key).map(|entry| (key, entry.node.span))).collect();
@@ -69,7 +74,7 @@ impl ApiKey {
                 .error(*span, &table.path_of(second), format!("both `{first}` and `{second}` are given"))
                 .help("a backend has one key; leave one of them out");
         }
-        let span = given.first().map_or(table.span, |(_, span)| *span);
+        let (key, span) = given.first().copied().unwrap_or(("api_key", table.span));
         let written = table.entry("api_key").and_then(|entry| entry.written.clone());
         let inline = table.text("api_key", problems).filter(|key| !key.is_empty());
         let variable = table.text("api_key_env", problems);
@@ -78,14 +83,18 @@ impl ApiKey {
             (Some(key), ..) => KeySource::Given(SecretString::new("api_key", &key), written),
             (None, Some(name), _) => KeySource::Variable(name),
             (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
-            (None, None, None) => KeySource::Nobody,
+            // The variable of an empty `api_key` is reported like that of `api_key_env`.
+            (None, None, None) => match written.as_deref().map(variables_in).as_deref() {
+                Some([name]) if is_needed => KeySource::Variable((*name).to_owned()),
+                _ => KeySource::Nobody,
+            },
         };
         match &source {
-            KeySource::Variable(name) => {
+            KeySource::Variable(name) if key == "api_key_env" => {
                 table.uses("api_key_env", ResourceKind::Variable(name.clone()), problems);
             }
             KeySource::File(path) => table.uses_file("api_key_file", path, problems),
-            KeySource::Nobody | KeySource::Given(..) => {}
+            KeySource::Nobody | KeySource::Given(..) | KeySource::Variable(_) => {}
         }
         // The variable's value may also occur elsewhere in the suite.
         if let KeySource::Variable(name) = &source
@@ -94,7 +103,7 @@ impl ApiKey {
         {
             gage_secrets::register_secret(&value);
         }
-        let key = ApiKey { source, span };
+        let key = ApiKey { source, key, is_needed, span };
         // Variables and files are only validated before the first request.
         if matches!(key.source, KeySource::Given(..))
             && let Err(error) = key.value()
@@ -128,16 +137,19 @@ impl ApiKey {
             KeySource::Given(secret, _) => checked("api_key", secret.reveal()),
             KeySource::Variable(name) => {
                 let (state, help) = match gage_core::variable(name) {
-                    Some(value) if !value.trim().is_empty() => return checked("api_key_env", &value),
+                    Some(value) if !value.trim().is_empty() => return checked(self.key, &value),
                     Some(_) => ("is empty", "put the key into it"),
                     None if std::env::var_os(name).is_some() => ("is not UTF-8", "keys are ASCII"),
+                    None if self.is_needed => {
+                        ("is not set", "set it, or write it into the file .env in the working folder")
+                    }
                     None => (
                         "is not set",
                         "set it, or write it into the file .env in the working folder; if the server needs no key, leave \
                          `api_key_env` out",
                     ),
                 };
-                fail("api_key_env", format!("the environment variable {name} {state}"), help)
+                fail(self.key, format!("the environment variable {name} {state}"), help)
             }
             KeySource::File(path) => {
                 const HELP: &str = "the file must contain only the key";
@@ -180,7 +192,9 @@ impl ApiKey {
                 names => format!("the key is from {} (`api_key`)", names.join(", ")),
             },
             KeySource::Given(_, None) => "the key is from `api_key`".to_owned(),
-            KeySource::Variable(name) => format!("the key is from the variable {name} (`api_key_env`)"),
+            KeySource::Variable(name) => {
+                format!("the key is from the variable {name} (`{}`)", self.key)
+            }
             KeySource::File(path) => {
                 format!("the key is from the file {} (`api_key_file`)", path.display())
             }
@@ -299,7 +313,8 @@ mod tests {
         ] {
             let source =
                 KeySource::Given(SecretString::unmarked("api_key", "sk-1"), Some(written.to_owned()));
-            let key = ApiKey { source, span: Span { source: 0, start: 0, end: 0 } };
+            let span = Span { source: 0, start: 0, end: 0 };
+            let key = ApiKey { source, key: "api_key", is_needed: false, span };
             assert_eq!(key.described(), expected, "{written}");
         }
     }
