@@ -9,7 +9,9 @@ use crate::request::support_context::payload_of;
 use crate::request::{PromptParts, Request, rendered_prompt};
 use crate::sample::result::SampleResult;
 use gage_backend::{ACCEPTED_MEDIA_FACT, CHAT_TEMPLATE_FACT};
-use gage_config::{BackendKind, BackendSpec, RequestKind};
+use gage_config::{
+    BackendKind, BackendSpec, ChatTemplate as TemplateSetting, HttpKind, RequestKind, ServerTemplate,
+};
 use gage_core::{
     FinishReason, MediaKind, Message, Messages, ModelOutput, Object, Outcome, Role, Sample, SampleView,
 };
@@ -123,7 +125,7 @@ impl BackendFacts {
         // A file of a base model may have no template.
         let has_no_template = matches!(spec.kind, BackendKind::LlamaCpp(_))
             && self.of(backend_id).is_some_and(|facts| !facts.contains_key(CHAT_TEMPLATE_FACT));
-        (has_no_template || spec.joins_texts(kind)).then(|| joined_texts(messages))
+        (has_no_template || joins_texts(spec, kind)).then(|| joined_texts(messages))
     }
 
     /// Renders a conversation with the chat template of a backend, if it has one. Messages with media are not rendered: the
@@ -134,6 +136,23 @@ impl BackendFacts {
         }
         let conversation = Conversation::new(messages, tools, ContentForm::Text);
         self.templates.get(backend_id)?.render(&conversation).ok()
+    }
+}
+
+/// Returns true if a backend sends conversations as a text without a chat template: the texts of their messages, joined by line
+/// breaks.
+fn joins_texts(backend: &BackendSpec, request: RequestKind) -> bool {
+    match &backend.kind {
+        BackendKind::Http(config) => match config.kind {
+            HttpKind::OpenAi => {
+                // Log-likelihoods are those of the API `completions`.
+                request != RequestKind::Generate || config.openai.chat_template == ServerTemplate::None
+            }
+            HttpKind::Tgi | HttpKind::HfInferenceEndpoint => true,
+            HttpKind::Anthropic | HttpKind::Gemini => false,
+        },
+        BackendKind::LlamaCpp(config) => matches!(config.chat_template, TemplateSetting::None),
+        BackendKind::CustomScript(_) | BackendKind::Answers(_) => false,
     }
 }
 

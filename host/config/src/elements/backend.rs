@@ -6,7 +6,6 @@ pub mod http;
 pub mod llama_cpp;
 pub mod model_parts;
 
-use crate::elements::step::RequestKind;
 use crate::mapping_reader::MappingReader;
 use crate::node::Node;
 use crate::problems::Problems;
@@ -14,8 +13,8 @@ use crate::source::Span;
 use answers::AnswersConfig;
 use custom_script::CustomScriptConfig;
 use gage_core::SamplingParams;
-use http::{HttpBackendConfig, HttpKind, ServerTemplate};
-use llama_cpp::{ChatTemplate, LlamaCppConfig};
+use http::{HttpBackendConfig, HttpKind};
+use llama_cpp::LlamaCppConfig;
 use std::time::Duration;
 use strum::VariantArray;
 
@@ -86,23 +85,6 @@ impl BackendSpec {
             BackendKind::Http(config) => config.limits.max_concurrency,
             BackendKind::LlamaCpp(config) => usize::try_from(config.slots_of_replicas()?).ok(),
             BackendKind::CustomScript(_) | BackendKind::Answers(_) => None,
-        }
-    }
-
-    /// Returns true if conversations are sent as a text without a chat template: the texts of their messages, joined by line
-    /// breaks.
-    pub fn joins_texts(&self, request: RequestKind) -> bool {
-        match &self.kind {
-            BackendKind::Http(config) => match config.kind {
-                HttpKind::OpenAi => {
-                    // Log-likelihoods are those of the API `completions`.
-                    request != RequestKind::Generate || config.openai.chat_template == ServerTemplate::None
-                }
-                HttpKind::Tgi | HttpKind::HfInferenceEndpoint => true,
-                HttpKind::Anthropic | HttpKind::Gemini => false,
-            },
-            BackendKind::LlamaCpp(config) => matches!(config.chat_template, ChatTemplate::None),
-            BackendKind::CustomScript(_) | BackendKind::Answers(_) => false,
         }
     }
 
