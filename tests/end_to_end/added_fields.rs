@@ -83,6 +83,9 @@ fn exports_count_the_examples_of_a_prompt() {
         (PARAMS, None, 2),
         ("", Some(listed), 3),
         ("", Some("{prompt_id: ask, template: '{{ question }}'}"), 0),
+        // Examples that no prompt shows.
+        (PARAMS, Some("{prompt_id: ask, template: '{{ question }}'}"), 0),
+        (PARAMS, Some(listed), 3),
     ] {
         let workspace = workspace(&server.backend(""), params);
         if let Some(prompt) = prompt {

@@ -357,7 +357,7 @@ fn values(figure: &MetricFigure) -> Vec<NamedValue> {
         value: one.value,
         stderr: None,
         n: one.n,
-        higher_is_better: one.higher_is_better,
+        higher_is_better: one.higher_is_better.or(Some(figure.higher_is_better)),
     }));
     // The first one is the metric's own value.
     values.extend(figure.figures.iter().skip(1).map(|one| NamedValue {
@@ -365,7 +365,7 @@ fn values(figure: &MetricFigure) -> Vec<NamedValue> {
         value: Some(one.value),
         stderr: one.stderr,
         n: one.n,
-        higher_is_better: None,
+        higher_is_better: Some(figure.higher_is_better),
     }));
     values
 }
@@ -375,7 +375,7 @@ fn note_omissions(run: &ExportedRun<'_>, notes: &mut Vec<String>) {
     let (mut without_value, mut slices, mut categories) = (0, 0, 0);
     for figure in run.tasks().iter().flat_map(|task| run.figures(&task.task_id)) {
         without_value += usize::from(figure.value.is_none());
-        slices += figure.slices.len();
+        slices += figure.slices.len() + figure.slice_means.len();
         categories += figure.categories.len();
     }
     if without_value > 0 {

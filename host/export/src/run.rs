@@ -1,7 +1,7 @@
 //! The exported run: everything that the formats need besides its samples.
 
 use super::ExportError;
-use gage_config::{BackendKind, RequestKind, TaskSpec};
+use gage_config::{BackendKind, FEW_SHOT_FIELD, RequestKind, TaskSpec};
 use gage_core::Object;
 use gage_figures::{MetricFigure, RecordedRun, Summary, TaskSummary};
 use gage_record::{RunStatus, SampleRecord, unix_seconds};
@@ -103,22 +103,24 @@ impl<'s> ExportedRun<'s> {
         self.task(task_id).map_or(RequestKind::Generate, |task| task.steps.inference.request)
     }
 
-    /// Returns the number of examples that the suite shows before each question of a task: those of its dataset, and those
-    /// in `params.examples` of its prompt.
+    /// Returns the number of examples that the prompt of a task shows before each question: those of the dataset, and those
+    /// in its `params.examples`.
     pub(super) fn shots(&self, task_id: &str) -> usize {
-        let of_dataset = || {
-            let dataset = self.source.config()?.dataset_of(self.task(task_id)?)?;
-            dataset.few_shot.as_ref().map(|few_shot| few_shot.count)
-        };
-        let of_prompt = || {
+        let shown = || {
             let config = self.source.config()?;
-            let role = config.inference_role_of(self.task(task_id)?)?;
+            let task = self.task(task_id)?;
+            let role = config.inference_role_of(task)?;
             let prompt = config.prompt_of(role)?;
+            let reads =
+                |name: &str| prompt.messages.iter().any(|message| template_reads(&message.template, name));
+            let few_shot = config.dataset_of(task).and_then(|dataset| dataset.few_shot.as_ref());
+            let of_dataset = few_shot.filter(|_| reads(FEW_SHOT_FIELD)).map_or(0, |few_shot| few_shot.count);
             let examples =
                 role.prompt_params.get(EXAMPLES_PARAM).or_else(|| prompt.params.get(EXAMPLES_PARAM));
-            examples?.as_array().map(Vec::len)
+            let examples = examples.filter(|_| reads(EXAMPLES_PARAM)).and_then(Value::as_array);
+            Some(of_dataset + examples.map_or(0, Vec::len))
         };
-        of_dataset().unwrap_or(0) + of_prompt().unwrap_or(0)
+        shown().unwrap_or(0)
     }
 
     /// Returns the start of the run, in seconds since 1970.
@@ -137,6 +139,27 @@ impl<'s> ExportedRun<'s> {
     }
 }
 
+/// Returns true if the code of a template contains a name.
+fn template_reads(template: &str, name: &str) -> bool {
+    const COMMENT_END: &str = "#}";
+    let mut rest = template;
+    while let Some((_, behind)) = rest.split_once('{') {
+        let mut kinds = [('{', "}}"), ('%', "%}"), ('#', COMMENT_END)].into_iter();
+        let found = kinds.find_map(|(open, close)| Some((behind.strip_prefix(open)?, close)));
+        let Some((inner, close)) = found else {
+            rest = behind;
+            continue;
+        };
+        let (code, after) = inner.split_once(close).unwrap_or((inner, ""));
+        let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        if close != COMMENT_END && words.any(|word| word == name) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// Returns true if a record belongs to a task. An error belongs to the task being written.
 pub(super) fn belongs_to(record: &Result<SampleRecord, ExportError>, task: &TaskSummary) -> bool {
     record.as_ref().map_or(true, |record| record.task_id == task.task_id)
@@ -152,4 +175,25 @@ pub(super) fn split_params(task: &TaskSummary, names: &[(&str, &str)]) -> (Objec
         };
     }
     (named, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_code_of_templates_are_found() {
+        for (template, is_read) in [
+            ("{% for shot in few_shot %}{{ shot.q }}{% endfor %}", true),
+            ("{%- for shot in row['few_shot'] -%}", true),
+            ("{ {{ row.few_shot | length }}", true),
+            ("{# {{ no }} #}{{few_shot}}", true),
+            ("{# {{ few_shot }} #}{{ question }}", false),
+            ("{{ sample.few_shot_examples }} few_shot", false),
+            ("few_shot { {{ question }}", false),
+            ("", false),
+        ] {
+            assert_eq!(template_reads(template, FEW_SHOT_FIELD), is_read, "{template}");
+        }
+    }
 }

@@ -12,11 +12,26 @@ pub(super) fn prompt(sample: &Value) -> String {
     }
 }
 
-/// Returns the text of messages if they are a single text message, or else the messages as JSON.
+/// Returns the text of messages if they are a single text message. Otherwise returns the messages as JSON, as request
+/// bodies have them.
 pub(super) fn of_messages(messages: &[Value]) -> String {
     let only = if let [only] = messages { Some(only) } else { None };
     let text = only.filter(|only| only["role"] == "user").and_then(|only| plain(&only["content"]));
-    text.unwrap_or_else(|| Value::from(messages).to_string())
+    text.unwrap_or_else(|| messages.iter().map(with_joined_texts).collect::<Value>().to_string())
+}
+
+/// Returns a message whose content is one text, if all its parts are texts without further keys.
+fn with_joined_texts(message: &Value) -> Value {
+    let is_bare =
+        |part: &Value| part["type"] == "text" && part.as_object().is_some_and(|keys| keys.len() == 2);
+    let parts = message["content"].as_array().filter(|parts| !parts.is_empty());
+    let joined: Option<String> = parts
+        .and_then(|parts| parts.iter().map(|part| part["text"].as_str().filter(|_| is_bare(part))).collect());
+    let mut message = message.clone();
+    if let Some(text) = joined {
+        message["content"] = text.into();
+    }
+    message
 }
 
 /// Returns the messages of a Sample.
@@ -108,4 +123,31 @@ pub(super) fn results(record: &SampleRecord) -> impl Iterator<Item = &MetricResu
 pub(super) fn failure(record: &SampleRecord) -> Option<String> {
     let said = || results(record).find_map(|result| result.error.clone());
     record.error.as_ref().map(|error| error.message.clone()).or_else(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn messages_are_shown_as_request_bodies_have_them() {
+        let part = |text: &str| json!({"type": "text", "text": text});
+        let cached = json!({"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}});
+        let picture = json!({"type": "image_url", "image_url": {"url": "a.png"}});
+        for (content, shown) in [
+            (json!([part("be "), part("brief")]), json!("be brief")),
+            (json!("be brief"), json!("be brief")),
+            (json!([part("a"), picture]), json!([part("a"), picture])),
+            (json!([cached]), json!([cached])),
+            (json!([]), json!([])),
+            (json!(null), json!(null)),
+        ] {
+            let messages = |content: &Value| {
+                vec![json!({"role": "system", "content": content}), json!({"role": "user", "content": "q"})]
+            };
+            assert_eq!(of_messages(&messages(&content)), Value::from(messages(&shown)).to_string());
+        }
+        assert_eq!(of_messages(&[json!({"role": "user", "content": [part("a"), part("b")]})]), "ab");
+    }
 }

@@ -200,15 +200,26 @@ fn figures_are_named_by_their_reducers() {
 
 #[test]
 fn empty_targets_are_noted() {
-    for (target, count) in [(json!(""), 1), (json!([""]), 1), (json!("a"), 0), (json!(["", "a"]), 0)] {
-        let sample = |id: u64, target: &Value| json!({"id": id, "input": "q", "target": target, "scores": {"choice": {"value": "C"}}});
-        let log = log_of(&[sample(1, &target), sample(2, &json!("b"))]);
-        let import = import_inspect("l.json", log).expect("a log");
+    let sample = |id: u64, epoch: u64, target: &Value| {
+        let scores = json!({"choice": {"value": "C"}});
+        json!({"id": id, "epoch": epoch, "input": "q", "target": target, "scores": scores})
+    };
+    for (target, epochs, count) in [
+        (json!(""), 1, 1),
+        (json!(""), 3, 1),
+        (json!([""]), 1, 1),
+        (json!("a"), 1, 0),
+        (json!(["", "a"]), 1, 0),
+    ] {
+        let samples: Vec<Value> = (1..=epochs)
+            .flat_map(|epoch| [sample(1, epoch, &target), sample(2, epoch, &json!("b"))])
+            .collect();
+        let import = import_inspect("l.json", log_of(&samples)).expect("a log");
         let notes = import.notes.iter().filter(|note| note.key == "samples.target");
-        assert_eq!(notes.count(), count, "{target}");
+        assert_eq!(notes.count(), count, "{target} {epochs}");
         let comment =
             "# 1 of 2 samples have an empty target, and so no reference: metrics that compare with it do not";
-        assert_eq!(text_of(&import, SUITE).contains(comment), count == 1, "{target}");
+        assert_eq!(text_of(&import, SUITE).contains(comment), count == 1, "{target} {epochs}");
     }
 }
 

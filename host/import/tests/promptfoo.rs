@@ -254,6 +254,13 @@ fn judges_get_the_prompt_if_there_is_no_query() {
             ),
         ),
         (
+            "['{{q}}{% for x in l %}{{x}}{% endfor %}']",
+            "{q: two, l: [a, b]}, options: {disableVarExpansion: true}",
+            "two{% for x in l %}{{x}}{% endfor %}",
+            &["assert.answer-relevance"],
+            Some("# TODO: `answer-relevance` reads the prompt, which loops over the items of `l`; the judge"),
+        ),
+        (
             "['Say {{q}}', 'Write {{q}}']",
             "{q: two}",
             "Say two",

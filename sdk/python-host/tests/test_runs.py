@@ -343,6 +343,22 @@ class CompareTest(FolderTest):
                 else:
                     self.assertIn(expected, refusal or "")
 
+    def test_runs_without_a_common_metric_are_refused(self) -> None:
+        Path("rows.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+        for metric in ["exact_match", "contains"]:
+            Path(f"{metric}.yaml").write_text(
+                "datasets: rows.jsonl\nmodel: config/models/gage-tiny.gguf\n"
+                f"prompt: '{{{{ question }}}}'\nmetrics: [{metric}]\n"
+            )
+            gage_host.run(f"{metric}.yaml", run_id=metric, progress=False)
+        new = gage_host.load("runs/contains")
+        with self.assertRaises(gage_host.Refused) as raised:
+            new.compare("exact_match")
+        self.assertIn("the runs have no metric in common", raised.exception.message)
+        gated = new.compare("exact_match", margin=0.1)
+        self.assertEqual(gated.verdict, "MISMATCH")
+        self.assertIn("only one of the runs has", gated.refusal or "")
+
     def test_comparison_has_metrics_and_markdown(self) -> None:
         base, early = gage_host.load("runs/base"), gage_host.load("runs/early")
         comparison = early.compare(base, margin=0.05)

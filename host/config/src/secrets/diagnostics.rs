@@ -152,8 +152,12 @@ fn end_of_scalar(value: &str) -> usize {
     value.len()
 }
 
-/// Replaces each byte with an asterisk, except line breaks and references to variables.
+/// Replaces each byte with an asterisk, except line breaks, references to variables, and quotes around a single
+/// reference.
 fn stars(value: &str) -> String {
+    if let Some((quote, reference)) = quoted_reference(value) {
+        return format!("{quote}{}{quote}", stars(reference));
+    }
     let blank = |text: &str| -> String {
         text.split_inclusive('\n')
             .map(|line| match line.strip_suffix('\n') {
@@ -184,6 +188,14 @@ fn stars(value: &str) -> String {
     out
 }
 
+/// Returns the quote and the text within it, if a value is a single reference to a variable in quotes.
+fn quoted_reference(value: &str) -> Option<(char, &str)> {
+    let quote = value.chars().next().filter(|first| ['"', '\''].contains(first))?;
+    let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
+    let length = closing_brace(inner.strip_prefix("${")?)?;
+    (length + 3 == inner.len()).then_some((quote, inner))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,7 +209,11 @@ mod tests {
             ("config: {api_key: 'sk'', 1', model: m}", "config: {api_key: *********, model: m}"),
             ("config: {api_key: \"sk\\\", 1\", model: m}", "config: {api_key: *********, model: m}"),
             ("api_key: ${KEY:-sk-1}", "api_key: ${KEY:-****}"),
-            ("api_key: \"${KEY}\"", "api_key: *${KEY}*"),
+            ("api_key: \"${KEY}\"", "api_key: \"${KEY}\""),
+            ("{api_key: '${KEY:-}', model: m}", "{api_key: '${KEY:-}', model: m}"),
+            ("api_key: \"${KEY:-sk}\" # x", "api_key: \"${KEY:-**}\" # x"),
+            ("api_key: \"${A}${B}\"", "api_key: *${A}${B}*"),
+            ("api_key: \"sk${KEY}\"", "api_key: ***${KEY}*"),
             ("headers: {X-A: b, Authorization: Bearer t}", "headers: {X-A: *, Authorization: ********}"),
             ("headers:\n  X-A: bé\nmodel: m", "headers:\n  X-A: ***\nmodel: m"),
             ("base_url: http://127.0.0.1:9/v1", "base_url: http://127.0.0.1:9/v1"),

@@ -76,12 +76,20 @@ fn lm_eval_arguments_are_the_prompts_that_were_sent() {
         continuations: texts(&["A", "B"]),
         ..SentPrompt::default()
     };
+    let of_parts = SentPrompt {
+        messages: vec![
+            json!({"role": "system", "content": text("be brief")}),
+            json!({"role": "user", "content": text("q")}),
+        ],
+        ..of_messages.clone()
+    };
     let messages = messages.to_string();
     for (prompts, expected, is_noted) in [
         (vec![], [[HOSTILE, "yes"], [HOSTILE, HOSTILE]], true),
         (vec![sent("Q:", &[" A", " B"])], [["Q:", " A"], ["Q:", " B"]], false),
         (vec![sent("yes", &["."]), sent("no", &["."])], [["yes", "."], ["no", "."]], false),
         (vec![of_messages], [[&*messages, "A"], [&*messages, "B"]], false),
+        (vec![of_parts], [[&*messages, "A"], [&*messages, "B"]], false),
     ] {
         let options =
             ExportOptions { replaces: true, ..options(ExportFormat::LmEval, &root.path().join("out")) };
@@ -177,6 +185,7 @@ fn lm_eval_has_every_part_of_a_figure_or_counts_it() {
     let slice = json!({
         "by": "b", "key": "k", "value": 0.5, "n": 1, "total": 1, "coverage": 1.0, "stderr": null, "interval": null,
     });
+    let mean = json!({"by": "b", "slices": 2, "value": 0.5, "stderr": null, "interval": null});
     for (key, parts, value, note) in [
         (
             "sub_scores",
@@ -191,6 +200,7 @@ fn lm_eval_has_every_part_of_a_figure_or_counts_it() {
             None,
         ),
         ("slices", Value::Array(vec![slice; 6]), None, Some(of_slices)),
+        ("slice_means", Value::Array(vec![mean; 6]), None, Some(of_slices)),
         ("categories", json!([category("a"), category("b")]), None, Some(of_categories)),
     ] {
         let root = tempfile::tempdir().unwrap();
@@ -204,7 +214,7 @@ fn lm_eval_has_every_part_of_a_figure_or_counts_it() {
             let found = (&of_task[format!("{name},none")], &of_task[format!("{name}_stderr,none")]);
             assert_eq!(found, (&json!(value), &stderr), "{of_task:#}");
             assert_eq!(of_task["sample_count"][format!("{name},none")], 4);
-            assert!(results["higher_is_better"]["written"].get(name).is_some(), "{name}");
+            assert_eq!(results["higher_is_better"]["written"][name], true, "{name}");
         }
         let left_out: Vec<&String> = notes.iter().filter(|note| note.starts_with("left out")).collect();
         assert_eq!(left_out, note.iter().collect::<Vec<_>>(), "{key}");

@@ -47,6 +47,11 @@ impl SampleIds {
         let row = distinct(&row, &mut self.row_ids);
         Ok((sample, row))
     }
+
+    /// Returns the number of samples, each with all its epochs.
+    pub(super) fn count(&self) -> usize {
+        self.samples.len()
+    }
 }
 
 /// Returns a text that is not taken: the text itself, or the text with a number.

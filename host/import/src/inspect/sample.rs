@@ -57,8 +57,8 @@ pub(super) struct SampleConversion {
     kept_bytes: u64,
     /// Number of samples that ended with an error.
     pub(super) errors: usize,
-    /// Number of samples with an answer and an empty target.
-    pub(super) empty_targets: usize,
+    /// Ids of samples with an answer and an empty target.
+    pub(super) empty_targets: BTreeSet<String>,
     /// True if a sample was asked more than once.
     pub(super) has_epochs: bool,
     /// True if the model was asked several times about a sample, for example by an agent.
@@ -117,7 +117,9 @@ impl SampleConversion {
         self.rows.push((epoch, row));
         let answer = match answer(&sample) {
             Some(answer) => {
-                self.empty_targets += usize::from(has_empty_target(&sample));
+                if has_empty_target(&sample) {
+                    self.empty_targets.insert(id);
+                }
                 let stop = &sample.output["choices"][0]["stop_reason"];
                 json!({"id": row_id, "answer": answer, "finish_reason": stop})
             }

@@ -110,12 +110,12 @@ fn rescoring(task: &str, head: &LogHead, converted: &SampleConversion, notes: &m
     }
     set_metrics(&mut suite, metrics.into_iter().map(Tree::Map).collect());
     set_steps(&mut suite, converted, Some(extractors));
-    if converted.empty_targets > 0 {
+    if !converted.empty_targets.is_empty() {
         let message = format!(
             "{} of {} samples have an empty target, and so no reference: metrics that compare with it do not score \
              them (`includes` of Inspect gives 1)",
-            converted.empty_targets,
-            converted.len()
+            converted.empty_targets.len(),
+            converted.ids.count()
         );
         notes.changed("samples.target".to_owned(), message, &mut suite.comments);
     }

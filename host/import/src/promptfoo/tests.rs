@@ -400,10 +400,16 @@ impl Reader<'_> {
     fn note_question(&mut self, question: &Tree, vars: &Mapping) {
         const KEY: &str = "assert.answer-relevance";
         if let Some(expression) = variables::first_expression(question, vars) {
-            let expression = Tree::text(expression).shown();
-            let message = format!(
-                "`answer-relevance` reads the prompt, and its `{expression}` is not a variable of the test"
-            );
+            let message = match variables::looped_over(&expression, vars) {
+                Some(name) => format!(
+                    "`answer-relevance` reads the prompt, which loops over the items of `{name}`; the judge \
+                     gets the loop as it is written"
+                ),
+                None => format!(
+                    "`answer-relevance` reads the prompt, and its `{}` is not a variable of the test",
+                    Tree::text(expression).shown()
+                ),
+            };
             self.work(KEY, message, QUERY_HELP);
         }
         if self.prompts.len() > 1 {

@@ -110,6 +110,13 @@ pub(super) fn first_expression(value: &Tree, vars: &Mapping) -> Option<String> {
     text.get(start..end).map(str::to_owned)
 }
 
+/// Returns the variable that a statement loops over: `{% for item in name %}`.
+pub(super) fn looped_over<'v>(statement: &str, vars: &'v Mapping) -> Option<&'v str> {
+    let code = statement.strip_prefix("{%")?.strip_suffix("%}")?;
+    let (_, name) = code.trim_matches(['-', ' ']).strip_prefix("for ")?.split_once(" in ")?;
+    vars.entries.iter().map(|var| var.key.as_str()).find(|key| *key == name.trim())
+}
+
 /// Returns the name of the first `{{ name }}` of a text, with the texts before and after it.
 fn split_at_variable(text: &str) -> Option<(&str, &str, &str)> {
     const OPEN: &str = "{{";
@@ -163,6 +170,20 @@ mod tests {
         ] {
             let found = first_expression(&Tree::of_json(value.clone()), &vars);
             assert_eq!(found.as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn variables_of_loops_are_found() {
+        let Tree::Map(vars) = Tree::of_json(json!({"l": ["a"]})) else { panic!("a mapping") };
+        for (statement, expected) in [
+            ("{% for x in l %}", Some("l")),
+            ("{%- for x, y in l -%}", Some("l")),
+            ("{% for x in gone %}", None),
+            ("{% if l %}", None),
+            ("{{ l }}", None),
+        ] {
+            assert_eq!(looped_over(statement, &vars), expected, "{statement}");
         }
     }
 

@@ -34,7 +34,11 @@ class Comparison:
 
     @property
     def refusal(self) -> str | None:
-        """The reason why no metric can be judged, such as a missing task. It is None if metrics can be judged."""
+        """The reason why no metric can be judged, such as no task in common, or else None.
+
+        Without a gate, runs that have a task but no metric in common give no comparison: `Run.compare`
+        raises `Refused`.
+        """
         refusal: str | None = self.data.get("refusal")
         return refusal
 

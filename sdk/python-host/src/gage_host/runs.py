@@ -114,7 +114,8 @@ class Run:
             options: Further options of `gage-host compare`.
 
         Raises:
-            Refused: If the gate or an option is wrong, or there is no such run.
+            Refused: If the gate or an option is wrong, there is no such run, or, without a gate, the runs
+                have a task but no metric in common.
         """
         _check_own_options("compare", options, "json", "markdown")
         runs = [] if base is None else [os.fspath(base.folder if isinstance(base, Run) else base)]
