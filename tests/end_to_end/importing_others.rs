@@ -162,6 +162,17 @@ const OPTION_CASES: &[(&str, &str, &str)] = &[
     ("doc_to_choice: o\ndoc_to_target: a\n", r#"{"q": "Q", "o": ["x", "y"], "a": true}"#, "B"),
     ("doc_to_choice: ['False', 'True']\ndoc_to_target: '{{a}}'\n", r#"{"q": "Q", "a": false}"#, "A"),
     ("doc_to_choice: ['(A)', '(B)']\ndoc_to_target: a\n", r#"{"q": "Q", "a": "(B)"}"#, "B"),
+    ("doc_to_choice: ['no', 'yes']\ndoc_to_target: '{{a|int}}'\n", r#"{"q": "Q", "a": true}"#, "B"),
+    // Lists of right options; the label is the first.
+    (
+        "doc_to_choice: '{{o}}'\ndoc_to_target: '{{gold}}'\n",
+        r#"{"q": "Q", "o": ["x", "y"], "gold": [1]}"#,
+        "B",
+    ),
+    ("doc_to_choice: '{{o}}'\ndoc_to_target: '{{a}}'\n", r#"{"q": "Q", "o": ["x", "y"], "a": [1]}"#, "B"),
+    ("doc_to_choice: o\ndoc_to_target: a\n", r#"{"q": "Q", "o": ["x", "y", "z"], "a": [1, 2]}"#, "B"),
+    ("doc_to_choice: ['1', '2', '3']\ndoc_to_target: a\n", r#"{"q": "Q", "a": [1]}"#, "B"),
+    ("doc_to_choice: o\ndoc_to_target: gold\n", r#"{"q": "Q", "o": ["1", "0"], "gold": 1}"#, "B"),
 ];
 
 #[test]
@@ -175,6 +186,25 @@ fn right_options_are_those_of_lm_eval() {
         workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
         let shown = workspace.run(&["data", "preview", "new.yaml", "--json"]).expect_code(0).stdout_json();
         assert_eq!(shown["label"], *label, "{keys}{row}\n{}", workspace.read("new.yaml"));
+    }
+}
+
+#[test]
+fn answers_that_are_no_options_are_named_after_import() {
+    let workspace = Workspace::new();
+    let base = BASE.replace("generate_until", "multiple_choice").replace("exact_match", "acc");
+    let base = base.replace("doc_to_target: answer\n", "").replace("{{question}}", "{{q}}");
+    workspace
+        .write("rows.jsonl", "{\"q\": \"Q\", \"o\": [\"x\", \"y\"], \"a\": \"nope\", \"gold\": \"nope\"}\n");
+    for (choices, target) in
+        [("o", "a"), ("o", "'{{a}}'"), ("o", "gold"), ("['1', '2']", "a"), ("['B', 'A']", "'{{a}}'")]
+    {
+        let keys = format!("doc_to_choice: {choices}\ndoc_to_target: {target}\n");
+        workspace.write("task.yaml", format!("{base}task: t\n{keys}"));
+        workspace.run(&["import", "lm-eval", "task.yaml", "-o", "new.yaml", "--force"]).expect_code(0);
+        let shown = workspace.run(&["data", "preview", "new.yaml", "--json"]);
+        let said = format!("{}{}", shown.stdout, shown.stderr);
+        assert!(said.contains("which is none of the 2 options"), "{keys}{said}");
     }
 }
 

@@ -88,12 +88,63 @@ pub(crate) fn path_of(expression: &str) -> Option<String> {
     is_path.then(|| dotted.to_owned())
 }
 
+/// Returns the expressions that a template writes, without the texts around them. `None` if it has statements.
+pub(crate) fn expressions(template: &str) -> Option<Vec<String>> {
+    if ["{%", "{#"].iter().any(|mark| template.contains(mark)) {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut rest = template;
+    while let Some((_, after)) = rest.split_once("{{") {
+        let (inner, next) = after.split_once("}}")?;
+        found.push(without_controls(inner).to_owned());
+        rest = next;
+    }
+    Some(found)
+}
+
 /// Returns the first field that a template reads, with its members.
 pub(crate) fn first_field(template: &str) -> Option<String> {
     let tokens = tokens_of(template);
     let locals = locals_of(&tokens);
-    let first = (0..tokens.len()).find(|place| field_at(&tokens, *place, &locals).is_some())?;
-    let mut path = field_at(&tokens, first, &locals)?.to_owned();
+    (0..tokens.len()).find_map(|place| path_at(&tokens, place, &locals))
+}
+
+/// Returns the fields that a template always writes as texts, with their members, each once.
+pub(crate) fn whole_texts(template: &str) -> Vec<String> {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    let mut found: Vec<String> = Vec::new();
+    for path in (0..tokens.len()).filter_map(|place| path_at(&tokens, place, &locals)) {
+        if !found.contains(&path) && is_whole_text(template, &path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Returns true if a template reads a field as a text: neither its members or items, nor all of them in a loop.
+pub(crate) fn reads_text(template: &str, name: &str) -> bool {
+    let tokens = tokens_of(template);
+    let locals = locals_of(&tokens);
+    let token = |place: usize| tokens.get(place).map(|(token, _)| *token);
+    let mut places =
+        (0..tokens.len()).filter(|place| field_at(&tokens, *place, &locals) == Some(name)).peekable();
+    places.peek().is_some()
+        && places.all(|place| {
+            let is_looped = place > 0 && token(place - 1) == Some(Token::Name("in"));
+            let has_member = match (token(place + 1), token(place + 2)) {
+                (Some(Token::Mark('[')), _) => true,
+                (Some(Token::Mark('.')), Some(Token::Name(method))) => !TEXT_METHODS.contains(&method),
+                _ => false,
+            };
+            !is_looped && !has_member
+        })
+}
+
+/// Returns the field that begins at a token, with its members.
+fn path_at(tokens: &[(Token<'_>, Range<usize>)], first: usize, locals: &BTreeSet<String>) -> Option<String> {
+    let mut path = field_at(tokens, first, locals)?.to_owned();
     let mut place = first + 1;
     while let (Some((Token::Mark('.'), _)), Some((Token::Name(member), _))) =
         (tokens.get(place), tokens.get(place + 1))
@@ -115,7 +166,7 @@ pub(crate) fn fields(template: &str) -> Vec<String> {
 
 /// Returns true if a template always writes a field as a text: outside of statements, perhaps with filters and methods of
 /// texts.
-pub(crate) fn is_whole_text(template: &str, path: &str) -> bool {
+fn is_whole_text(template: &str, path: &str) -> bool {
     let tokens = tokens_of(template);
     let locals = locals_of(&tokens);
     let token = |place: usize| tokens.get(place).map(|(token, _)| *token);
@@ -259,6 +310,35 @@ mod tests {
             ("{% set p = a %}{% for a in b %}c{% endfor %}{{ q }}", "q", true),
         ] {
             assert_eq!(is_whole_text(template, path), is_whole, "{template}");
+        }
+    }
+
+    #[test]
+    fn texts_are_read_whole() {
+        for (template, texts, reads_q) in [
+            ("{{ q }}{{ p.text.strip() }}{{ q }}{{ l[0] }}", &["q", "p.text"][..], true),
+            ("{% if a %}{{ q }}{% endif %}{{ p }}", &["p"], true),
+            ("{{ 'Q: ' + q + p }}", &[], true),
+            ("{{ q[0] }}", &[], false),
+            ("{{ q.stem }}", &["q.stem"], false),
+            ("{% for a in q %}{{ a }}{% endfor %}", &[], false),
+            ("{{ p }}", &["p"], false),
+        ] {
+            assert_eq!(whole_texts(template), texts, "{template}");
+            assert_eq!(reads_text(template, "q"), reads_q, "{template}");
+        }
+    }
+
+    #[test]
+    fn expressions_are_found() {
+        for (template, expected) in [
+            ("a {{b}} c {{- d|trim -}}", Some("b, d|trim")),
+            ("a", Some("")),
+            ("{% if a %}{{b}}{% endif %}", None),
+            ("{{a", None),
+        ] {
+            let found = expressions(template).map(|found| found.join(", "));
+            assert_eq!(found.as_deref(), expected, "{template}");
         }
     }
 

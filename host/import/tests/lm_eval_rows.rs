@@ -24,19 +24,46 @@ fn questions_have_text_in_every_row() {
         ("doc_to_text: '{{passage}} {{question}}'\ndoc_to_target: a", "answer_field: a\n", false),
         (
             "doc_to_text: '{{ctx}}{{q}}'\ndoc_to_target: a",
-            "fields:\n        question: \"ctx ~ q\"\n      preprocess_kwargs:\n        answer_field: a\n",
+            "        question: \"ctx ~ ' ' ~ q\"\n      preprocess_kwargs:\n        answer_field: a\n",
             true,
         ),
-        ("doc_to_text: '{{d.x}}{{d.y}}'\ndoc_to_target: a", "question: \"d.x ~ d.y\"\n", true),
+        ("doc_to_text: '{{d.x}}{{d.y}}'\ndoc_to_target: a", "question: \"d.x ~ ' ' ~ d.y\"\n", true),
         ("doc_to_text: '{% if ctx %}{{ctx}}{% endif %}{{q}}'\ndoc_to_target: a", IN_PROMPT, true),
         ("doc_to_text: '{% if a %}{{q}}{% endif %}'\ndoc_to_target: a", IN_PROMPT, true),
-        ("doc_to_text: 'Pick: {{l[0]}}'\ndoc_to_target: a", r#"question: "\"Pick: \" ~ (l[0])""#, true),
+        ("doc_to_text: 'Pick: {{l[0]}}'\ndoc_to_target: a", "question: \"l[0]\"\n", true),
         ("doc_to_text: 'Pick one.'\ndoc_to_target: a", r#"question: "\"Pick one.\"""#, true),
         // The preprocessor takes the answer out of the row.
-        ("doc_to_text: 'Say {{q}}'\ndoc_to_target: q", r#"question: "\"Say \" ~ q""#, true),
+        ("doc_to_text: 'Say {{q}}'\ndoc_to_target: q", "        question: q\n", true),
         ("doc_to_text: q\ndoc_to_target: '{{q.text}}'", "question: q\n", true),
         // A column of the same name is read by a template.
-        ("doc_to_text: '{{a}}{{b}}'\ndoc_to_target: question", "question_of_row: \"a ~ b\"\n", true),
+        ("doc_to_text: '{{a}}{{b}}'\ndoc_to_target: question", "question_of_row: \"a ~ ' ' ~ b\"\n", true),
+        // Of the texts of the prompt, only the fields.
+        (
+            "doc_to_text: \"1: {{a}} 2: {{b}} Is '{{a[1:2]}}' in {{ b }}?\"\ndoc_to_target: c",
+            "question: \"a ~ ' ' ~ b\"\n",
+            true,
+        ),
+        ("doc_to_text: 'In {{a}}: {{Question}}'\ndoc_to_target: c", "question_field: Question\n", false),
+        ("doc_to_text: '{{a}} {{query}}'\ndoc_to_target: c", "question_field: query\n", false),
+        // The question may be empty, and the row is still kept.
+        (
+            "doc_to_text: '{{question}} {{a}}'\ndoc_to_target: c",
+            "question_of_row: \"question ~ ' ' ~ a\"\n",
+            true,
+        ),
+        ("doc_to_text: '{{question}} {{l[0]}}'\ndoc_to_target: a", "answer_field: a\n", false),
+        ("doc_to_text: '{{Question}} {{A}} {{B}}'\ndoc_to_target: c", "question_field: Question\n", false),
+        // Statements and expressions name the question.
+        (
+            "doc_to_text: '{% if a %}{{question + 1}}{% else %}{{2 + question}}{% endif %}'\ndoc_to_target: b",
+            "answer_field: b\n",
+            false,
+        ),
+        (
+            "doc_to_text: '{{question.a}}{{question.b}}'\ndoc_to_target: c",
+            "question.a ~ ' ' ~ question.b",
+            true,
+        ),
     ] {
         let suite = import_text(&format!("{HEAD}{keys}\n")).suite;
         assert!(suite.contains(expected), "{keys}\n{expected}\n{suite}");
@@ -49,7 +76,8 @@ fn questions_have_text_in_every_row() {
 fn answers_of_options_are_numbers_or_texts() {
     const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\ndoc_to_text: '{{q}}'\n\
                         output_type: multiple_choice\n";
-    const PLACE: &str = "(opts|zip(range(opts|length))|selectattr(0, 'eq', answer)|first)[1]";
+    const PLACE: &str =
+        "(opts|zip(range(opts|length))|selectattr(0, 'eq', answer)|first|default([answer, answer]))[1]";
     for (choices, target, expected) in [
         // The preprocessor finds these by their texts.
         ("[\"no\", \"yes\"]", "answer", None),
@@ -59,20 +87,15 @@ fn answers_of_options_are_numbers_or_texts() {
         (
             "[\"1\", \"2\"]",
             "answer",
-            Some(r#"answer|int if answer is number else {\"1\": 0, \"2\": 1}[answer]"#.to_owned()),
+            Some(r#"target: "{\"1\": 0, \"2\": 1}.get(answer, answer)""#.to_owned()),
         ),
         (
             "[\"B\", \"A\", \"B\"]",
             "'{{answer}}'",
-            Some(r#"answer|int if (answer|string).isdigit() else {\"B\": 0, \"A\": 1}[answer]"#.to_owned()),
+            Some(r#"target: "{\"B\": 0, \"A\": 1}.get(answer, answer)""#.to_owned()),
         ),
-        (
-            "[\"False\", \"True\"]",
-            "answer",
-            Some(
-                r#"answer is number else {\"False\": 0, False: 0, \"True\": 1, True: 1}[answer]"#.to_owned(),
-            ),
-        ),
+        ("[\"B\", \"1\", \"A\"]", "'{{answer}}'", Some(r#"{\"B\": 0, \"A\": 2}.get"#.to_owned())),
+        ("[\"False\", \"True\"]", "answer", None),
         ("opts", "answer", Some(format!("answer|int if answer is number else {PLACE}"))),
         ("'{{opts}}'", "'{{answer}}'", Some(format!("answer|int if (answer|string).isdigit() else {PLACE}"))),
     ] {
@@ -85,6 +108,58 @@ fn answers_of_options_are_numbers_or_texts() {
         };
         assert!(is_found, "{keys}\n{expected:?}\n{suite}");
         assert_eq!(errors_of(&suite, &[]), None, "{keys}\n{suite}");
+    }
+}
+
+#[test]
+fn places_of_options_are_read_as_they_are() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\ndoc_to_text: '{{q}}'\n\
+                        output_type: multiple_choice\n";
+    for (choices, target, answer, has_base) in [
+        ("'{{opts}}'", "label", "answer_field: label\n", true),
+        ("opts", "'{{gold}}'", "answer_field: gold\n", true),
+        ("'{{[a, b, c]}}'", "'{{right.answer_idx}}'", "answer_field: right.answer_idx\n", true),
+        ("[\"1\", \"2\"]", "'{{a}}'", "answer_field: a\n", true),
+        ("[\"no\", \"yes\"]", "'{{a}}'", "answer_field: a\n", false),
+        // A boolean is a place if it becomes a number, and a text if the template writes it.
+        ("[\"no\", \"yes\"]", "'{{a|int}}'", "target: \"a|int\"\n", true),
+        ("[\"False\", \"True\"]", "'{{a}}'", "target: \"a|string if a is boolean else a\"\n", true),
+    ] {
+        let keys = format!("doc_to_choice: {choices}\ndoc_to_target: {target}\n");
+        let suite = import_text(&format!("{HEAD}{keys}")).suite;
+        assert!(suite.contains(answer), "{keys}\n{answer}\n{suite}");
+        assert_eq!(suite.contains("answer_index_base: 0\n"), has_base, "{keys}\n{suite}");
+        assert_eq!(suite.contains("target:"), answer.starts_with("target"), "{keys}\n{suite}");
+        assert_eq!(errors_of(&suite, &[]), None, "{keys}\n{suite}");
+    }
+}
+
+#[test]
+fn answers_of_examples_are_options() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\ndoc_to_text: '{{q}}'\nnum_fewshot: 1\n\
+                        output_type: multiple_choice\n";
+    for (target, answer, expected) in [
+        (
+            "'{{a - 1}}'",
+            "1",
+            "[(example.a - 1)|int] if ((example.a - 1)|string).isdigit() else (example.a - 1) }}",
+        ),
+        ("'{{a|lower}}'", "MAYBE", "else (example.a|lower) }}"),
+        ("\"{{['no', 'yes'][a]}}\"", "1", "{{example.q}} {{ ['no', 'yes'][example.a] }}"),
+        // The examples have the texts.
+        ("a", "'yes'", "{{example.q}} {{ example.a }}"),
+        ("'{{a}}'", "'yes'", "{{example.q}} {{example.a}}"),
+        ("a", "1", "[example.a|int] }}"),
+        ("'{{a}}'", "'1'", "[example.a|int] if"),
+    ] {
+        let samples = format!("{{sampler: first_n, samples: [{{q: S, a: {answer}}}]}}");
+        let keys = format!(
+            "doc_to_choice: \"{{{{['no', 'yes']}}}}\"\ndoc_to_target: {target}\nfewshot_config: {samples}\n"
+        );
+        let import = import_text(&format!("{HEAD}{keys}"));
+        assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
+        assert_work(&keys, &import, &[]);
+        assert_eq!(errors_of(&import.suite, &[]), None, "{keys}\n{}", import.suite);
     }
 }
 
@@ -139,6 +214,19 @@ fn names_that_templates_lack_need_work() {
         let import = import_text(&format!("{HEAD}{keys}\n"));
         assert!(import.suite.contains(expected), "{keys}\n{expected}\n{}", import.suite);
         assert_work(keys, &import, key.as_slice());
+    }
+}
+
+#[test]
+fn a_name_that_templates_lack_is_noted_once() {
+    const HEAD: &str = "task: t\ndataset_path: a/b\ntest_split: test\noutput_type: generate_until\n";
+    for (keys, work) in [
+        ("doc_to_text: '{{q|truncate(9)}}'\ndoc_to_target: a", &["doc_to_text"][..]),
+        ("doc_to_text: '{{q|truncate(9)}}'\ndoc_to_target: '{{a|truncate(9)}}'", &["doc_to_text"]),
+    ] {
+        let import = import_text(&format!("{HEAD}{keys}\n"));
+        assert_eq!(import.suite.matches("the filter `truncate`").count(), 1, "{}", import.suite);
+        assert_work(keys, &import, work);
     }
 }
 

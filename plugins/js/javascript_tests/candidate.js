@@ -48,7 +48,11 @@ const STEPS = {
     // A program that returns early has its names in `module.exports` at most.
     const lookUp = run.call(module.exports, require, module, module.exports);
     const { exports } = module;
-    const found = (name) => (isEnumerable.call(exports ?? {}, name) ? exports[name] : lookUp?.(name));
+    const owners = [exports, exports?.default].filter((one) => one !== undefined && one !== null);
+    const found = (name) => {
+      const owner = owners.find((one) => isEnumerable.call(one, name));
+      return owner === undefined ? lookUp?.(name) : owner[name];
+    };
     const whole = typeof exports === "function" ? exports : exports?.default;
     const isWhole = (name) => typeof whole === "function" && (name === entryPoint || name === whole.name);
     valueOf = (name) => (isWhole(name) && !isDefined(name, found) ? whole : found(name));

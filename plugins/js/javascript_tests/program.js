@@ -6,7 +6,8 @@ import { assert, show } from "./assert.js";
 // End of a program as a function: it returns a function that looks up a name. Its only name is one that no program can replace.
 export const NAME_LOOKUP = "\n;return function () { return eval(arguments[0]); }";
 
-const FENCED_BLOCK = /^([ \t]*)(`{3,}|~{3,})[^\n`]*\n([^]*?)(?:^[ \t]*\2|$(?![^]))/gm;
+const FENCED_BLOCK = /^([ \t]*)(`{3,})[^\n`]*\n([^]*?)(?:^[ \t]*\2|($)(?![^]))/gm;
+const TILDES = /^([ \t]*)(~{3,})[^\n`~]*\n/gm;
 
 const CONSOLE_METHODS =
   "assert clear count countReset debug dir dirxml error group groupCollapsed groupEnd info log profile profileEnd table time timeEnd " +
@@ -15,6 +16,9 @@ const CONSOLE_METHODS =
 const FUNCTION_START = String.raw`(?:async\b|function\b|class\b|\(|[\w$]+\s*=>)`;
 // A function that is the whole module.
 const EXPORTED_FUNCTION = new RegExp(String.raw`^(?:module\.exports\s*=|export\s+default\b)\s*${FUNCTION_START}`, "m");
+
+// What a program contains that gives its functions in another way than a declaration at the start of a line.
+const OTHER_EXPORT = /\b(?:exports|globalThis|export\s+default)\b/;
 
 const DECLARATION = /^(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:function\s*\*?|class|const|let|var)\s+([\w$]+)/gm;
 
@@ -37,19 +41,50 @@ export function programsOf(answer, prompt, entryPoint, form) {
   const code = codeOf(answer, entryPoint);
   const promptCode = codeOfPrompt(prompt);
   if (form === "whole" || promptCode === "") return [code];
-  if (defines(code, entryPoint) || EXPORTED_FUNCTION.test(code)) {
-    const start = [...promptCode.matchAll(DECLARATION)].findLast(([, name]) => name === entryPoint);
-    // The program may define the helpers of the prompt again, which is an error of the syntax for `const`.
-    return [`${promptCode.slice(0, start?.index)}\n${code}`, code];
-  }
+  const start = [...promptCode.matchAll(DECLARATION)].findLast(([, name]) => name === entryPoint);
+  // The program may define the helpers of the prompt again, which is an error of the syntax for `const`.
+  const whole = [`${promptCode.slice(0, start?.index)}\n${code}`, code];
+  if (defines(code, entryPoint) || EXPORTED_FUNCTION.test(code)) return whole;
   const isOpen = !prompt.endsWith("\n") && !code.startsWith("\n");
-  return [prompt + (isOpen ? "\n" : "") + code];
+  const continued = prompt + (isOpen ? "\n" : "") + code;
+  return OTHER_EXPORT.test(code) ? [continued, ...whole] : [continued];
 }
 
 // Returns the first fenced block that defines the entry point, or the first one, or the whole answer if it has none.
 function codeOf(answer, name) {
-  const blocks = [...answer.matchAll(FENCED_BLOCK)].map(([, indent, , code]) => withoutIndent(code, indent));
+  const blocks = blocksOf(answer, name);
   return withoutInterpreter(blocks.find((code) => name && defines(code, name)) ?? blocks[0] ?? answer);
+}
+
+// Returns the codes of fenced blocks. One that has others in it counts only if none of them is a program.
+function blocksOf(answer, name) {
+  const tildes = tildeBlocksOf(answer, name);
+  const fences = [...answer.matchAll(FENCED_BLOCK)];
+  // Lines of tildes also underline titles, in a program or around it.
+  const isOuter = fences.every(({ index }) => tildes.some(({ start, end }) => start < index && index < end));
+  const blocks = isOuter ? tildes.map(({ code }) => code) : fences.map(([, indent, , code]) => withoutIndent(code, indent));
+  return blocks.flatMap((code) => {
+    const closed = [...code.matchAll(FENCED_BLOCK)].filter(([, , , , end]) => end === undefined);
+    const inner = closed.map(([, indent, , part]) => withoutIndent(part, indent)).filter((part) => defines(part, name));
+    return inner.length > 0 ? inner : [code];
+  });
+}
+
+// Returns the blocks between lines of tildes that are programs.
+function tildeBlocksOf(answer, name) {
+  const blocks = [];
+  const opening = new RegExp(TILDES);
+  for (let open; (open = opening.exec(answer)) !== null; ) {
+    const [, indent, tildes] = open;
+    const closing = new RegExp(`^${indent}${tildes}~*[ \\t\\r]*$`, "gm");
+    closing.lastIndex = opening.lastIndex;
+    const close = closing.exec(answer);
+    if (close === null) break;
+    const code = withoutIndent(answer.slice(opening.lastIndex, close.index), indent);
+    if (defines(code, name)) blocks.push({ start: open.index, end: close.index, code });
+    opening.lastIndex = closing.lastIndex;
+  }
+  return blocks;
 }
 
 // Returns the code of a block in an item of a list, whose lines have the indent of the item.
@@ -124,15 +159,51 @@ function commonJs(program) {
     .replace(/^export\s+default\b/gm, "module.exports.default =");
 }
 
-// Returns a program without its comments and texts. One with a slash or backtick elsewhere stays as it is: a regular expression
-// or a template could look like the start of a text.
-export function withoutTexts(code) {
+const TEXT = /\/\/.*|\/\*[^]*?\*\/|'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"|[/`'"]|<!--|-->/g;
+const REGULAR_EXPRESSION = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/y;
+const WORD_BEFORE_EXPRESSION = /(?<![\w$.])(?:return|typeof|case|in|of|delete|void|throw|new|else|do|yield|instanceof)\s*$/;
+// Characters that a line may end in for `WORD_BEFORE_EXPRESSION`.
+const MAX_WORD_CHARS = 40;
+
+// Returns the parts of a program: `bare` without comments, texts and regular expressions, `commentless` with its texts. In a
+// program with templates or slashes that could be a division or not, `isUnsure` is true: `bare` may be wrong.
+export function partsOf(code) {
+  let bare = "";
+  let commentless = "";
   let isUnsure = false;
-  const rest = code.replace(/\/\/.*|\/\*[^]*?\*\/|'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"|[/`'"]|<!--|-->/g, (found) => {
-    isUnsure ||= found.length === 1 || found === "<!--" || found === "-->";
-    return found.startsWith("/") ? " " : '""';
-  });
-  return isUnsure ? code : rest;
+  let end = 0;
+  const texts = new RegExp(TEXT);
+  for (let found; (found = texts.exec(code)) !== null; end = texts.lastIndex) {
+    const before = code.slice(end, found.index);
+    let [text] = found;
+    const isComment = /^\/[/*]/.test(text);
+    if (text === "/") {
+      const kind = kindOfSlash((bare + before).slice(-MAX_WORD_CHARS).trimEnd());
+      REGULAR_EXPRESSION.lastIndex = found.index;
+      const expression = kind === "expression" ? REGULAR_EXPRESSION.exec(code)?.[0] : undefined;
+      isUnsure ||= kind === "unsure" || (kind === "expression" && expression === undefined);
+      texts.lastIndex = found.index + (expression ?? text).length;
+      text = expression ?? text;
+      bare += before + (expression === undefined ? text : '""');
+    } else {
+      isUnsure ||= text.length === 1 || text === "<!--" || text === "-->";
+      bare += before + (isComment ? (/[\n\r]/.test(text) ? "\n" : " ") : '""');
+    }
+    commentless += before + (isComment ? " " : text);
+  }
+  return { bare: bare + code.slice(end), commentless: commentless + code.slice(end), isUnsure };
+}
+
+// Returns whether a slash after some code is a division or starts a regular expression, or "unsure".
+function kindOfSlash(before) {
+  if (/(?:[)}]|\+\+|--)$/.test(before)) return "unsure";
+  return /[\w$"'\]]$/.test(before) && !WORD_BEFORE_EXPRESSION.test(before) ? "division" : "expression";
+}
+
+// Returns a program without its comments and texts; the program itself where that is unsure.
+export function withoutTexts(code) {
+  const { bare, isUnsure } = partsOf(code);
+  return isUnsure ? code : bare;
 }
 
 // A console that prints nothing, with the methods of Node's.

@@ -21,6 +21,8 @@ export class Session {
   ended = null;
   // Number of calls of the candidate's functions, and of its plain values that were read.
   uses = 0;
+  // Number of properties of the candidate's functions that were read.
+  looks = 0;
   // What the candidate threw, with lines of the program.
   raised = [];
 
@@ -89,7 +91,8 @@ export class Session {
   #stub([tag, place]) {
     if (tag !== "function" || !Number.isSafeInteger(place) || place < 0) throw new MalformedForm();
     if (!this.#stubs.has(place)) {
-      const stub = (...args) => this.#call(place, args);
+      const get = (target, key) => ((this.looks += 1), target[key]);
+      const stub = new Proxy((...args) => this.#call(place, args), { get });
       this.#stubs.set(place, stub);
       this.#places.set(stub, place);
     }

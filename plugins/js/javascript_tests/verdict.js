@@ -2,7 +2,7 @@
 
 import { PluginError } from "gage-sdk";
 import { assert, AssertionError, show } from "./assert.js";
-import { compiled, namesOfPrompt, require, silentConsole, withoutTexts, wordsIn } from "./program.js";
+import { compiled, namesOfPrompt, require, partsOf, silentConsole, withoutTexts, wordsIn } from "./program.js";
 import { CandidateEnded, Session } from "./session.js";
 
 // Maximum length of an explanation. A candidate chooses parts of it, and a card that is too large has no score.
@@ -28,17 +28,12 @@ const RESERVED =
 const globals = Object.getOwnPropertyNames(globalThis).filter((name) => !REPLACEABLE.includes(name));
 const own = new Set([...globals, ...OWN_NAMES, ...RESERVED.split(" "), "arguments"]);
 
-// What a test that could end before its assertions contains.
-const WAITING = new RegExp(
-  [
-    /\basync\s*(?:function|\*|\(|[\w$]+\s*(?:=>|\())/,
-    /\bawait\s/,
-    /\b(?:setTimeout|setInterval|queueMicrotask)\b/,
-    /\bnew\s+Promise\b|\bPromise\s*\??\./,
-    /\.\s*(?:then|catch|finally)\s*(?:\?\.\s*)?\(/,
-  ]
-    .map((one) => one.source)
-    .join("|"),
+const WAITING_WORDS = "(?:async|await|Promise|queueMicrotask|setImmediate|setTimeout|setInterval|fromAsync)";
+// What a test that could end before its assertions contains, outside of texts.
+const WAITING = new RegExp(String.raw`(?<![\w$])${WAITING_WORDS}(?![\w$])|\.\s*(?:then|catch|finally)\s*(?:\?\.\s*)?\(`);
+// The same as names of properties that are texts: `globalThis["queueMicrotask"]`, `{ "Promise": P }`.
+const WAITING_PROPERTY = new RegExp(
+  String.raw`[\w$)\]]\s*(?:\?\.\s*)?\[\s*(["'\`])${WAITING_WORDS}\1\s*\]|[{,]\s*(["'])${WAITING_WORDS}\2\s*:`,
 );
 
 // Returns the outcome of a candidate, one of whose programs runs in its interpreter. The tests run in this one.
@@ -71,28 +66,35 @@ export function judge(ask, programs, task) {
   }
   if (session.ended !== null) return { outcome: "exit", explain: session.ended };
   if (session.uses > 0) return { outcome: "passed" };
-  if (canUseProgram(task, helpers)) return { outcome: "missing_name", explain: "the tests used nothing of the program" };
+  if (session.looks > 0 || isLacking(task, helpers, names)) {
+    return { outcome: "missing_name", explain: "the tests used nothing of the program" };
+  }
   throw new PluginError("invalid-input", "the tests never use the candidate");
 }
 
 function checkTests({ tests, setup }) {
   for (const code of [setup, ...tests]) {
     // A failure after such a test ended would be lost.
-    if (WAITING.test(withoutTexts(code))) {
+    if (canWait(code)) {
       throw new PluginError("unsupported", "the tests of the sample wait (async, await, promises, timers), which is not supported");
     }
     try {
       compiled([`{\n${code}\n}`], [], "");
     } catch (error) {
-      throw new PluginError("invalid-input", `the tests of the sample are not JavaScript: ${error.message}`);
+      throw new PluginError("invalid-input", `the tests of the sample are not JavaScript: ${error?.message ?? error}`);
     }
   }
+}
+
+function canWait(code) {
+  const { bare, commentless, isUnsure } = partsOf(code);
+  return WAITING.test(bare) || WAITING_PROPERTY.test(commentless) || (isUnsure && WAITING.test(code));
 }
 
 // Returns the values of the names that the tests read: the entry point, or all names of the program if there is none. Others
 // are those of the prompt, so that the candidate cannot replace a helper that the tests use.
 function namesOfTests({ tests, setup, entryPoint }, helpers, names, session) {
-  const read = new Set(wordsIn([setup, ...tests].join("\n")).filter((name) => !own.has(name)));
+  const read = new Set(freeWordsIn([setup, ...tests].join("\n")).filter((name) => !own.has(name)));
   if (entryPoint) read.add(entryPoint);
   const values = new Map();
   for (const name of [...read].filter(isName)) {
@@ -103,14 +105,18 @@ function namesOfTests({ tests, setup, entryPoint }, helpers, names, session) {
   return values;
 }
 
-// Returns whether the tests read a name that a program could define. The names of properties and those that the tests define
-// do not count.
-function canUseProgram({ tests, setup, entryPoint }, helpers) {
+// Returns whether the tests read a name that the program lacks, if there is no entry point. Names that they define do not count.
+function isLacking({ tests, setup, entryPoint }, helpers, names) {
+  if (entryPoint) return false;
   const code = withoutTexts([setup, ...tests].join("\n"));
-  const free = code.replace(/(?<!\.\.)\.\s*[\w$]+/g, ".");
   const defined = [...code.matchAll(/\b(?:const|let|var|function|class)\s+([\w$]+)/g)].map(([, name]) => name);
-  if (entryPoint) return defined.includes("check") || wordsIn(free).some((name) => name === entryPoint || name === "candidate");
-  return wordsIn(free).some((name) => isName(name) && !own.has(name) && !defined.includes(name) && helpers(name) === undefined);
+  const isFree = (name) => isName(name) && !own.has(name) && !defined.includes(name) && helpers(name) === undefined;
+  return freeWordsIn(code).some((name) => isFree(name) && !names.has(name));
+}
+
+// Returns the words of a program that are not names of properties after a dot, or in texts.
+function freeWordsIn(code) {
+  return wordsIn(withoutTexts(code).replace(/(?<!\.\.)\.\s*[\w$]+/g, "."));
 }
 
 function isName(word) {

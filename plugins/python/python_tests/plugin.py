@@ -7,7 +7,7 @@ import wit_world
 from gage_sdk import Input, PluginError, ScoreCard, Value, describe, metric, strip_thought_tags
 
 import library
-from program import program_of
+from program import entry_point_of, program_of
 from verdict import Task, judge
 
 library.keep_library()
@@ -41,8 +41,9 @@ def python_tests(
     answer = prediction or ""
     if program != "completion" and "</think>" in answer:
         answer = strip_thought_tags(answer)
-    code = program_of(answer, prompt or "", entry_point or "", program)
-    task = Task(test, "\n".join(setup or []), prompt or "", entry_point or "")
+    name = entry_point or entry_point_of(prompt or "")
+    code = program_of(answer, prompt or "", name, program)
+    task = Task(test, "\n".join(setup or []), prompt or "", name)
     verdict = judge(wit_world.ask, code, task)
     has_passed = verdict.outcome == "passed"
     detail = {"outcome": verdict.outcome, "line": verdict.line, "test": verdict.test}

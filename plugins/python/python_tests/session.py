@@ -34,6 +34,8 @@ class Session:
         self._ask = ask
         self.uses = 0
         """Number of operations on the candidate's objects, and of its plain values that were read."""
+        self.looks = 0
+        """Number of comparisons of the candidate's objects that it was not asked about."""
         self.ended: str | None = None
         """Reason why the candidate ended, if it did."""
         self.raised: list[BaseException] = []
@@ -218,7 +220,10 @@ class Foreign:
         raise StopIteration
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Foreign) and _ask(self, "compare", ["eq", other]) is True
+        if isinstance(other, Foreign):
+            return _ask(self, "compare", ["eq", other]) is True
+        object.__getattribute__(self, "_session").looks += 1
+        return False
 
     def __hash__(self) -> int:
         """Returns the hash of the candidate's object, so that its equal objects are one key.

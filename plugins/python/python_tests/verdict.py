@@ -62,18 +62,22 @@ class Verdict:
 def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
     """Loads a program into the candidate's interpreter, and runs the tests in this one."""
     setup, tests = _compiled(task.setup, "setup"), [_compiled(one, "tests") for one in task.tests]
+    for code in (task.setup, *task.tests):
+        _check_imports(code)
     session = Session(ask)
     try:
         names = session.load(program)
     except BaseException as error:
         return _failed(session, error, None)
     space = _test_space(task)
-    read = _names_read([task.setup, *task.tests], space)
+    read, builtins_read = _names_read([task.setup, *task.tests], space)
     number = 0
     try:
         if task.entry_point and task.entry_point not in names:
             return Verdict("missing_name", f"the program does not define {task.entry_point}")
         space.update(_values_of_program(session, task.entry_point, read, names))
+        if not task.entry_point and not read:
+            space.update(_tested_builtin(session, program, builtins_read.intersection(names)))
         candidate = space.get(task.entry_point)
         exec(setup, space)
         for number, test in enumerate(tests, 1):
@@ -88,8 +92,8 @@ def judge(ask: Callable[[str], str], program: str, task: Task) -> Verdict:
         return Verdict("exit", session.ended)
     if session.uses > 0:
         return Verdict("passed")
-    usable = {task.entry_point} if task.entry_point else set(read) - RESERVED_NAMES
-    if usable.intersection(read):
+    is_lacking = not task.entry_point and not (set(read) - RESERVED_NAMES).issubset(names)
+    if session.looks > 0 or is_lacking:
         return Verdict("missing_name", "the tests used nothing of the program")
     raise PluginError("invalid_input", "the tests never use the candidate")
 
@@ -105,6 +109,31 @@ def _values_of_program(session: Session, entry_point: str, read: dict[str, bool]
         elif name == entry_point or (not entry_point and name not in RESERVED_NAMES):
             values[name] = session.named(name)
     return values
+
+
+def _tested_builtin(session: Session, program: str, names: set[str]) -> dict[str, Any]:
+    """Returns the function of the program for tests whose function is named like a built-in one, such as `sum`.
+
+    `names` are the built-in names that the tests read and the program replaces. Of several, one could be a helper.
+    """
+    if len(names) != 1:
+        return {}
+    functions = {one.name for one in ast.parse(program).body if isinstance(one, ast.FunctionDef)}
+    return {name: session.named(name) for name in names.intersection(functions)}
+
+
+def _check_imports(code: str) -> None:
+    """Raises PluginError if a module that tests import in any case is not there."""
+    for node in ast.parse(code).body:
+        modules = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules = [node.module]
+        for module in modules:
+            try:
+                importlib.import_module(module)
+            except ImportError:
+                message = f"the tests of the sample import '{module}', which the component does not have"
+                raise PluginError("unsupported", message) from None
 
 
 def _compiled(code: str, name: str) -> Any:
@@ -128,14 +157,14 @@ def _test_space(task: Task) -> dict[str, Any]:
     return space
 
 
-def _names_read(programs: list[str], space: dict[str, Any]) -> dict[str, bool]:
-    """Returns the names that programs read but do not define: those of the candidate.
+def _names_read(programs: list[str], space: dict[str, Any]) -> tuple[dict[str, bool], set[str]]:
+    """Returns the names that programs read but do not define: those of the candidate, and the built-in ones.
 
     The value is true if a program uses the name otherwise than to read an attribute of it.
     """
     read: set[str] = set()
     values: set[str] = set()
-    bound = set(space) | set(vars(builtins))
+    bound = set(space)
     for program in programs:
         nodes = list(ast.walk(ast.parse(program)))
         owners = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
@@ -151,7 +180,8 @@ def _names_read(programs: list[str], space: dict[str, Any]) -> dict[str, bool]:
                     read.add(symbol.get_name())
                 if symbol.is_assigned() or symbol.is_imported():
                     bound.add(symbol.get_name())
-    return {name: name in values for name in read - bound}
+    of_python = set(vars(builtins))
+    return {name: name in values for name in read - bound - of_python}, (read - bound) & of_python
 
 
 def _message_of(error: BaseException) -> str:

@@ -40,9 +40,11 @@ pub(super) fn note_missing(
     prompt: Option<&mut Mapping>,
     notes: &mut Notes,
 ) {
+    let mut in_prompt = BTreeSet::new();
     if let Some(prompt) = prompt {
         let template = prompt.text("template").unwrap_or_default().to_owned();
-        note(task, &missing(&template, Place::Prompt), Place::Prompt, &mut prompt.comments, notes);
+        in_prompt = missing(&template, Place::Prompt);
+        note(task, &in_prompt, Place::Prompt, &mut prompt.comments, notes);
     }
     let Some(params) = dataset.section("params") else { return };
     let fields = params.get("fields").and_then(Tree::as_map).cloned().unwrap_or_default();
@@ -50,6 +52,10 @@ pub(super) fn note_missing(
     for text in fields.entries.iter().filter_map(|entry| entry.value.as_text()) {
         found.extend(missing(&format!("{{{{ {text} }}}}"), Place::Field));
     }
+    // A template of both is noted once.
+    found.retain(|what| {
+        !in_prompt.contains(what) || key_with(task, what, Place::Prompt) != key_with(task, what, Place::Field)
+    });
     if !found.is_empty() {
         note(task, &found, Place::Field, params.comments_of("fields"), notes);
     }
@@ -57,11 +63,7 @@ pub(super) fn note_missing(
 
 fn note(task: &Task, found: &BTreeSet<String>, place: Place, comments: &mut Vec<String>, notes: &mut Notes) {
     for what in found {
-        let has_it = |key: &&str| {
-            let text = task.text_of(key).unwrap_or_default();
-            missing(&text, place).contains(what)
-        };
-        let key = TEMPLATES.into_iter().find(has_it).unwrap_or("doc_to_text");
+        let key = key_with(task, what, place);
         let (place, help) = match place {
             Place::Prompt if what.contains("regex_replace") => {
                 ("prompts", "compute the text in `fields` of the dataset, and show that field in the prompt")
@@ -72,6 +74,15 @@ fn note(task: &Task, found: &BTreeSet<String>, place: Place, comments: &mut Vec<
         let message = format!("`{key}` has {what}, which {place} do not have");
         notes.needs_work(task.key(key), message, comments).help(help);
     }
+}
+
+/// Returns the key of the first template that has a missing name.
+fn key_with(task: &Task, what: &str, place: Place) -> &'static str {
+    let has_it = |key: &&str| {
+        let text = task.text_of(key).unwrap_or_default();
+        missing(&text, place).contains(what)
+    };
+    TEMPLATES.into_iter().find(has_it).unwrap_or("doc_to_text")
 }
 
 /// Returns the names of a template that do not exist, each with its kind.

@@ -7,6 +7,7 @@ use super::template_parts::{Delimiter, Part, joined, literal, push_part, with_la
 use crate::note::Notes;
 use crate::template_names::{is_name, with_owner};
 use crate::tree::{Mapping, Tree};
+use serde_json::Value;
 
 /// Text between two examples, if the task does not set it.
 pub(super) const DEFAULT_FEWSHOT_DELIMITER: &str = "\n\n";
@@ -35,8 +36,12 @@ pub(super) fn convert(
     let mut prompt = Mapping::default();
     let question = question(task, &mut prompt, notes);
     let mut template = task.text_of("description").unwrap_or_default();
+    let mut choices = choices;
     let source = match examples(task, &mut prompt, notes) {
         Some(examples) => {
+            if have_texts(&examples, target) {
+                choices = None;
+            }
             let mut params = Mapping::default();
             params.set("examples", examples);
             prompt.set("params", Tree::Map(params));
@@ -105,6 +110,16 @@ fn example(
     let mut example = joined(&parts, &delimiters);
     push_part(&mut example, &literal(&after));
     example
+}
+
+/// Returns true if each example has the text of its right option, which needs no search.
+fn have_texts(examples: &Tree, target: &Target) -> bool {
+    let Some(path) = target.field() else { return false };
+    let has_text = |row: &Tree| match row.as_map().and_then(|row| row.get(path)) {
+        Some(Tree::Scalar(Value::String(text))) => target.is_option_text(text),
+        _ => false,
+    };
+    examples.as_list().is_some_and(|rows| rows.iter().all(has_text))
 }
 
 /// Notes the functions of Python that only the examples use.

@@ -90,8 +90,7 @@ pub(super) fn of_choices(task: &Task, choices: &Choices, target: &Target) -> Row
             fields.add("choices", &computed)
         }
     };
-    let is_found_by_text = scores_letters || choices.are_clear();
-    let computed = computed.or_else(|| target.place_in(choices, &list).filter(|_| !is_found_by_text));
+    let computed = computed.or_else(|| target.place_in(choices, &list).filter(|_| !scores_letters));
     let is_computed = computed.is_some();
     let answer = match (computed, target) {
         (Some(computed), _) => fields.add("target", &computed),
@@ -105,6 +104,7 @@ pub(super) fn of_choices(task: &Task, choices: &Choices, target: &Target) -> Row
         Target::PlaceIn(..) => Some(1),
         // Digits that a template writes are a place.
         Target::Field(..) if scores_letters => Some(0),
+        Target::Column(_) | Target::Field(..) if !scores_letters && choices.may_be_digits() => Some(0),
         _ => is_computed.then_some(0),
     };
     if let Some(base) = base {

@@ -83,8 +83,8 @@ impl Choices {
         texts.iter().zip('A'..='Z').all(|(text, letter)| text.trim() == letter.to_string())
     }
 
-    /// Returns true if the preprocessor finds each option by its text, as lm-eval does: no text is a number, the letter of
-    /// another option, or the text of an earlier one but for its case. `True` may be a boolean of the row.
+    /// Returns true if the preprocessor finds each option by its text, as lm-eval does: no text is empty, the letter of
+    /// another option, or the text of an earlier one but for its case.
     pub(super) fn are_clear(&self) -> bool {
         let Choices::Texts(texts) = self else { return false };
         let compared: Vec<String> = texts.iter().map(|text| folded(text)).collect();
@@ -92,12 +92,27 @@ impl Choices {
             let letter = text.trim_matches(|one: char| !one.is_alphanumeric()).to_ascii_uppercase();
             let named = ('A'..='Z').take(texts.len()).position(|one| letter == one.to_string());
             let is_first = compared.iter().position(|one| one == text) == Some(place);
-            let is_number = text.chars().all(|one| one.is_ascii_digit());
-            let is_value = is_number || ["true", "false"].contains(&text.as_str());
-            named.is_none_or(|named| named == place) && is_first && !is_value
+            named.is_none_or(|named| named == place) && is_first && !text.is_empty()
         };
         texts.len() <= LETTERS && compared.iter().enumerate().all(is_clear)
     }
+
+    /// Returns true if an option may be a text of digits.
+    pub(super) fn may_be_digits(&self) -> bool {
+        let Choices::Texts(texts) = self else { return true };
+        texts.iter().any(|text| is_digits(text))
+    }
+
+    /// Returns true if an option is `True` or `False`, as a template writes a boolean of the row.
+    fn name_booleans(&self) -> bool {
+        let Choices::Texts(texts) = self else { return false };
+        texts.iter().any(|text| ["True", "False"].contains(&text.as_str()))
+    }
+}
+
+/// Returns true if a text is a whole number, which is a place if a template writes it.
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|one| one.is_ascii_digit())
 }
 
 /// Returns a text as the preprocessor compares it: in lower case, with single spaces.
@@ -105,17 +120,36 @@ fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Returns the expression of the place of an option with the text of an answer.
-fn place_of_text(texts: &[String], answer: &str) -> String {
+/// Returns the expression of the place of an option with the text of an answer. Any other answer stays as it is. Digits are
+/// such a text if `has_digits`.
+fn place_of_text(texts: &[String], answer: &str, has_digits: bool) -> String {
     let mut places: Vec<String> = Vec::new();
-    for (place, text) in texts.iter().enumerate().filter(|(place, text)| !texts[..*place].contains(text)) {
-        places.push(format!("{}: {place}", Value::from(text.as_str())));
-        // A template writes a boolean of the row as such a text.
-        if ["True", "False"].contains(&text.as_str()) {
-            places.push(format!("{text}: {place}"));
+    for (place, text) in texts.iter().enumerate() {
+        if !texts[..place].contains(text) && (has_digits || !is_digits(text)) {
+            places.push(format!("{}: {place}", Value::from(text.as_str())));
         }
     }
-    format!("{{{}}}[{answer}]", places.join(", "))
+    format!("{{{}}}.get({answer}, {answer})", places.join(", "))
+}
+
+/// Returns true if the name of a field says that it has the place of the right option: `label`, `gold`, `answer_idx`.
+fn names_place(path: &str) -> bool {
+    let name = path.to_ascii_lowercase();
+    ["label", "labels", "gold", "idx", "index"].iter().any(|end| name.ends_with(end))
+}
+
+/// Returns true if an expression makes a whole number of its value, such as a boolean.
+fn is_cast(expression: &str) -> bool {
+    expression.contains("|int") || expression.contains("| int")
+}
+
+/// Returns true if an expression takes one of the texts of a list, and none of them is a place: `['no', 'yes'][label]`.
+fn takes_text(expression: &str) -> bool {
+    let Some((list, rest)) = expression.split_once(']') else { return false };
+    let place = rest.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let is_text = |item: &&str| quoted(item).is_some_and(|text| !is_digits(&text));
+    let are_texts = literals(&format!("{list}]")).is_some_and(|items| items.iter().all(is_text));
+    are_texts && place.is_some_and(|place| path_of(place).is_some())
 }
 
 /// Returns the items of a list that is written in a template, as they are written. `None` if it is not a list of texts,
@@ -211,19 +245,44 @@ impl Target {
         }
     }
 
-    /// Returns the expression of the place of the right option if the target is a field. `list` is that of the options.
+    /// Returns the expression of the right option if the target is a field: its place, or what the preprocessor reads.
+    /// `None` if it reads the field itself as lm-eval does. `list` is that of the options.
     pub(super) fn place_in(&self, choices: &Choices, list: &str) -> Option<String> {
-        let (is_place, answer) = match self {
-            Target::Column(path) => (format!("{path} is number"), path),
-            Target::Field(_, inner) => (format!("({inner}|string).isdigit()"), inner),
+        let (is_column, path, answer) = match self {
+            Target::Column(path) => (true, path, path),
+            Target::Field(path, inner) => (false, path, inner),
             _ => return None,
         };
-        let of_text = match choices {
-            Choices::Texts(texts) => place_of_text(texts, answer),
-            // Lists have no method `index` here.
-            _ => format!("({list}|zip(range({list}|length))|selectattr(0, 'eq', {answer})|first)[1]"),
+        if is_cast(answer) {
+            return Some(answer.clone());
+        }
+        match choices {
+            Choices::Texts(texts) if !choices.are_clear() || is_column && choices.may_be_digits() => {
+                return Some(place_of_text(texts, answer, is_column));
+            }
+            Choices::Texts(_) if !is_column && choices.name_booleans() => {
+                return Some(format!("{answer}|string if {answer} is boolean else {answer}"));
+            }
+            Choices::Texts(_) => return None,
+            _ if names_place(path) => return None,
+            _ => {}
+        }
+        let is_place = match is_column {
+            true => format!("{answer} is number"),
+            false => format!("({answer}|string).isdigit()"),
         };
-        Some(format!("{answer}|int if {is_place} else {of_text}"))
+        // Lists have no method `index` here. An unknown answer stays as it is.
+        let found = format!("{list}|zip(range({list}|length))|selectattr(0, 'eq', {answer})|first");
+        Some(format!("{answer}|int if {is_place} else ({found}|default([{answer}, {answer}]))[1]"))
+    }
+
+    /// Returns true if a value of the field is the right option itself, not its place.
+    pub(super) fn is_option_text(&self, text: &str) -> bool {
+        match self {
+            Target::Column(_) => true,
+            Target::Field(_, inner) => !is_cast(inner) && !is_digits(text),
+            _ => false,
+        }
     }
 
     /// Returns the template of Jinja for the right one of the options.
@@ -245,7 +304,15 @@ impl Target {
             }
             Target::Computed(place) | Target::Letter(_, place) => place.clone(),
             Target::Other(place) if place.parse::<usize>().is_ok() => place.clone(),
-            Target::AfterMarks(_) | Target::List(_) | Target::Other(_) => return None,
+            Target::Other(written) => {
+                let computed = computed_target(written.trim())?;
+                if takes_text(&computed) {
+                    return Some(format!("{{{{ {computed} }}}}"));
+                }
+                let is_place = format!("(({computed})|string).isdigit()");
+                return Some(format!("{{{{ ({list})[({computed})|int] if {is_place} else ({computed}) }}}}"));
+            }
+            Target::AfterMarks(_) | Target::List(_) => return None,
         };
         Some(format!("{{{{ ({list})[{place}] }}}}"))
     }
@@ -264,14 +331,29 @@ mod tests {
             (&["x", "y", "z"], true),
             (&["B", "A"], false),
             (&["x", "a."], false),
-            (&["1", "2"], false),
+            (&["1", "2"], true),
             (&["", "x"], false),
             (&["Yes", "yes "], false),
-            (&["True", "False"], false),
+            (&["True", "False"], true),
         ] {
             let choices = Choices::Texts(texts.iter().map(|text| (*text).to_owned()).collect());
             assert_eq!(choices.are_clear(), are_clear, "{texts:?}");
         }
         assert!(!Choices::Field("list".to_owned()).are_clear());
+    }
+
+    #[test]
+    fn texts_of_written_lists_are_no_places() {
+        for (expression, is_text) in [
+            ("['no', 'yes'][label]", true),
+            ("[\"a\", \"b\"][doc.label|int]", true),
+            ("['1', '2'][label]", false),
+            ("['no', 1][label]", false),
+            ("['no', 'yes'][label][0]", false),
+            ("answers[0]", false),
+            ("label", false),
+        ] {
+            assert_eq!(takes_text(expression), is_text, "{expression}");
+        }
     }
 }
