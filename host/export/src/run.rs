@@ -143,11 +143,11 @@ impl<'s> ExportedRun<'s> {
 fn template_reads(template: &str, name: &str) -> bool {
     const COMMENT_END: &str = "#}";
     let mut rest = template;
-    while let Some((_, behind)) = rest.split_once('{') {
+    while let Some((_, tail)) = rest.split_once('{') {
         let mut kinds = [('{', "}}"), ('%', "%}"), ('#', COMMENT_END)].into_iter();
-        let found = kinds.find_map(|(open, close)| Some((behind.strip_prefix(open)?, close)));
+        let found = kinds.find_map(|(open, close)| Some((tail.strip_prefix(open)?, close)));
         let Some((inner, close)) = found else {
-            rest = behind;
+            rest = tail;
             continue;
         };
         let (code, after) = inner.split_once(close).unwrap_or((inner, ""));

@@ -17,7 +17,7 @@ const FUNCTION_START = String.raw`(?:async\b|function\b|class\b|\(|[\w$]+\s*=>)`
 // A function that is the whole module.
 const EXPORTED_FUNCTION = new RegExp(String.raw`^(?:module\.exports\s*=|export\s+default\b)\s*${FUNCTION_START}`, "m");
 
-// What a program contains that gives its functions in another way than a declaration at the start of a line.
+// Matches a program that may export its functions without a declaration at the start of a line.
 const OTHER_EXPORT = /\b(?:exports|globalThis|export\s+default)\b/;
 
 const DECLARATION = /^(?:export\s+(?:default\s+)?)?(?:async\s+)?(?:function\s*\*?|class|const|let|var)\s+([\w$]+)/gm;

@@ -35,8 +35,8 @@ impl Question {
     }
 }
 
-/// Returns the field that stands for the whole question: the only one of the template, or one with such a name. Other
-/// fields may be empty in some rows, such as a passage before the question. A question before another text may be, too.
+/// Returns the field that stands for the whole question: the only field of the template, or a field with one of
+/// [`NAMES_OF_QUESTIONS`]. `None` if that field may be empty in some rows, as a question before another text may be.
 fn field_of(template: &str) -> Option<String> {
     if is_name(template) {
         return Some(template.to_owned());
