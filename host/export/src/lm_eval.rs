@@ -55,7 +55,7 @@ impl TaskFile {
             repeat: run.source.repeat(&task.task_id),
             settings: generation_settings(task),
             perplexities: perplexities.map(|figure| figure.metric_id.clone()).collect(),
-            seen: SeenTask { shots: run.shots(&task.task_id), request: run.request(&task.task_id) },
+            seen: SeenTask::of_suite(run, &task.task_id),
         }
     }
 }
@@ -70,6 +70,11 @@ struct SeenTask {
 }
 
 impl SeenTask {
+    /// Returns what the suite says about a task.
+    fn of_suite(run: &ExportedRun<'_>, task_id: &str) -> SeenTask {
+        SeenTask { shots: run.shots(task_id), request: run.request(task_id) }
+    }
+
     /// Returns the harness's name of the kind of request.
     fn output_type(self) -> &'static str {
         match self.request {
@@ -268,8 +273,7 @@ fn results(
     note_omissions(run, notes);
     let manifest = run.source.manifest();
     let seen_of = |task: &TaskSummary| {
-        let of_suite = || SeenTask { shots: run.shots(&task.task_id), request: run.request(&task.task_id) };
-        seen.get(task.task_id.as_str()).copied().unwrap_or_else(of_suite)
+        seen.get(task.task_id.as_str()).copied().unwrap_or_else(|| SeenTask::of_suite(run, &task.task_id))
     };
     json!({
         "results": by_task(&|task| task_results(run, task)),
