@@ -8,6 +8,7 @@ pub mod backend_world {
         path: "../../wit",
         world: "backend-plugin",
         imports: { default: trappable },
+        exports: { default: async },
     });
 }
 
@@ -19,6 +20,7 @@ macro_rules! world {
                 path: "../../wit",
                 world: $world,
                 imports: { default: trappable },
+                exports: { default: async },
                 with: {
                     "gage:plugin/types@0.1.1": super::types,
                     "gage:plugin/log@0.1.1": super::log,

@@ -5,12 +5,11 @@ use crate::bindings::{http, llm, log, media, types};
 use crate::call_subject::CallSubject;
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
-use crate::engine::TICK;
 use crate::host::PluginHost;
 use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
 use crate::plugin_line::LineReceiver;
-use crate::sandbox::{GuestState, link_wasi};
+use crate::sandbox::{FUEL_PER_CHECK, GuestState, link_wasi};
 use crate::shortage::{is_pool_full, reported, shortage_in};
 use crate::slots::CallSlots;
 use crate::work::{PluginWork, WorkCounter, thread_time};
@@ -20,9 +19,8 @@ use gage_core::{Digest, ResourceShortage};
 use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
-use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+use wasmtime::{Engine, Store, Trap};
 
 /// Maximum number of tries to find the slots of a call in the pool. It has room for them, but the engine looks for a free
 /// slot in one part of it after the other, and can miss one that another call returns meanwhile.
@@ -210,7 +208,7 @@ impl LinkedComponent {
     pub(crate) fn call<R>(
         &self,
         subject: &CallSubject,
-        call: impl FnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
+        call: impl AsyncFnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
         self.call_counted(subject, Access::default(), &WorkCounter::default(), 0, call).0
     }
@@ -224,7 +222,7 @@ impl LinkedComponent {
         access: Access,
         counter: &WorkCounter,
         items: u64,
-        mut call: impl FnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
+        mut call: impl AsyncFnMut(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> (Result<R, CallError>, u64) {
         // They are returned after the store is dropped.
         let _slots = self.slots.as_ref().map(CallSlots::acquire);
@@ -233,8 +231,9 @@ impl LinkedComponent {
         let mut tries = 1;
         let (store, result) = loop {
             let mut store = self.store(subject, access.clone());
-            let ready = if self.host.counts() { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
-            match ready.and_then(|()| call(&mut store)) {
+            let ready = if self.host.counts() { give_fuel(&mut store, limits) } else { Ok(()) };
+            let clock = store.data().clock();
+            match ready.and_then(|()| clock.run(call(&mut store))) {
                 Err(error) if is_pool_full(&error) && tries < MAX_POOL_TRIES => tries += 1,
                 result => break (store, result),
             }
@@ -258,18 +257,14 @@ impl LinkedComponent {
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
-        // The current tick may end immediately, so add one.
-        store.set_epoch_deadline(ticks(limits.wall_time) + 1);
-        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited_ticks() {
-            0 => Err(Trap::Interrupt.into()),
-            ticks => Ok(UpdateDeadline::Continue(ticks)),
-        });
         store
     }
 }
 
-fn ticks(time: Duration) -> u64 {
-    u64::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX / 2)
+/// Gives the guest its fuel. It stops after each part of it, so that its time is checked.
+fn give_fuel(store: &mut Store<GuestState>, limits: &Limits) -> wasmtime::Result<()> {
+    store.fuel_async_yield_interval(Some(FUEL_PER_CHECK))?;
+    store.set_fuel(limits.fuel_per_item)
 }
 
 /// Suggests an id for an entry of `plugins` for this component.

@@ -50,12 +50,12 @@ pub trait PluginKind: Sized + Send + Sync + 'static {
     fn instantiate(
         pre: &Self::PreInstance,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<Self::PluginInstance>;
+    ) -> impl Future<Output = wasmtime::Result<Self::PluginInstance>>;
     /// Queries the component's description and members.
     fn describe(
         plugin: &Self::PluginInstance,
         store: &mut Store<GuestState>,
-    ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<Self>>)>;
+    ) -> impl Future<Output = wasmtime::Result<(PluginInfo, Vec<DeclaredMember<Self>>)>>;
     /// Lets the component check parameters of a member.
     #[expect(clippy::ptr_arg, reason = "the bindings take no other reference to a text")]
     fn check(
@@ -63,7 +63,7 @@ pub trait PluginKind: Sized + Send + Sync + 'static {
         store: &mut Store<GuestState>,
         member: &str,
         params: &String,
-    ) -> wasmtime::Result<Result<(), PluginError>>;
+    ) -> impl Future<Output = wasmtime::Result<Result<(), PluginError>>>;
 }
 
 /// Declarations of a member by its component.
@@ -172,9 +172,9 @@ impl<K: PluginKind> PluginComponent<K> {
         let mut linked = LinkedComponent::load(host, name, bytes, K::WORLD, setup)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
         let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
-        let described = linked.call(&CallSubject::default(), |store| {
-            let plugin = K::instantiate(&pre, store)?;
-            K::describe(&plugin, store)
+        let described = linked.call(&CallSubject::default(), async |store| {
+            let plugin = K::instantiate(&pre, store).await?;
+            K::describe(&plugin, store).await
         });
         let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
         let extra = validate_output::info(&info, &linked.limits).map_err(fail)?;
@@ -220,9 +220,9 @@ impl<K: PluginKind> PluginComponent<K> {
         let (inputs, own) = self.members[index].split(params, K::WORLD)?;
         let own = Value::Object(own).to_string();
         let name = &self.descriptions[index].name;
-        let checked = self.linked.call(&CallSubject::of_member(name), |store| {
-            let plugin = K::instantiate(&self.pre, store)?;
-            K::check(&plugin, store, name, &own)
+        let checked = self.linked.call(&CallSubject::of_member(name), async |store| {
+            let plugin = K::instantiate(&self.pre, store).await?;
+            K::check(&plugin, store, name, &own).await
         });
         match checked {
             Ok(Ok(())) => Ok(CheckedParams { inputs, own, given }),
@@ -436,13 +436,13 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self,
         access: Access,
         items: usize,
-        mut call: impl FnMut(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
+        mut call: impl AsyncFnMut(&K::PluginInstance, &mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
         let subject = CallSubject::of_member(self.name());
         let linked = &self.component.linked;
-        let counted = linked.call_counted(&subject, access, self.counter(), items as u64, |store| {
-            let plugin = K::instantiate(&self.component.pre, store)?;
-            call(&plugin, store)
+        let counted = linked.call_counted(&subject, access, self.counter(), items as u64, async |store| {
+            let plugin = K::instantiate(&self.component.pre, store).await?;
+            call(&plugin, store).await
         });
         counted.0
     }
@@ -452,7 +452,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
     pub(crate) fn batch<T: CallItem, Raw, R>(
         &self,
         items: &[T],
-        call: impl FnMut(
+        call: impl AsyncFnMut(
             &K::PluginInstance,
             &mut Store<GuestState>,
             &[T],
@@ -467,7 +467,7 @@ impl<K: PluginKind> ConfiguredMember<K> {
         &self,
         access: Access,
         items: &[T],
-        mut call: impl FnMut(
+        mut call: impl AsyncFnMut(
             &K::PluginInstance,
             &mut Store<GuestState>,
             &[T],
@@ -479,10 +479,11 @@ impl<K: PluginKind> ConfiguredMember<K> {
         call_in_batches(items, linked.limits.fuel_per_item, most_items, &mut |batch: &[T]| {
             let subject = CallSubject::of_batch(self.name(), batch);
             let (access, items) = (access.clone(), batch.len() as u64);
-            let (result, fuel) = linked.call_counted(&subject, access, self.counter(), items, |store| {
-                let plugin = K::instantiate(&self.component.pre, store)?;
-                call(&plugin, store, batch)
-            });
+            let (result, fuel) =
+                linked.call_counted(&subject, access, self.counter(), items, async |store| {
+                    let plugin = K::instantiate(&self.component.pre, store).await?;
+                    call(&plugin, store, batch).await
+                });
             let checked = result.and_then(|raw| {
                 if raw.len() != batch.len() {
                     let (found, wanted) = (raw.len(), batch.len());

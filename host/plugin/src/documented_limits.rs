@@ -8,8 +8,9 @@ use crate::component_members::MAX_MEMBERS;
 use crate::component_schemas::{
     MAX_PATTERN_BYTES, MAX_PATTERN_BYTES_PER_COMPONENT, MAX_PATTERNS, MAX_SCHEMA_TEXT_BYTES,
 };
-use crate::engine::{STACK_BYTES, TICK};
+use crate::engine::STACK_BYTES;
 use crate::limits::{Limits, MAX_DECLARED_FUEL, MAX_DECLARED_WALL_TIME};
+use crate::sandbox::FUEL_PER_CHECK;
 use crate::schema_size::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_VALUES, PATTERN_VALUES};
 use crate::slots::{
     MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_SLOTS_PER_COMPONENT, MAX_TABLES_PER_CALL,
@@ -60,7 +61,7 @@ fn limits_of_calls() -> Vec<String> {
             MAX_PATTERN_BYTES_PER_COMPONENT >> 20,
             kib(MAX_PATTERN_BYTES)
         ),
-        format!("A clock with ticks of {} ms", TICK.as_millis()),
+        format!("A clock is read after each {} million units of fuel", FUEL_PER_CHECK / 1_000_000),
         format!(
             "A request has up to {} MiB and {MAX_HEADERS} headers of {}.",
             MAX_BODY_BYTES >> 20,

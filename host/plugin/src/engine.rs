@@ -1,16 +1,10 @@
-//! The WebAssembly engines: their configuration, and the thread that advances time for running guests.
+//! The WebAssembly engines and their configuration.
 
 use crate::shortage::reported;
 use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, POOL_SLOTS, TABLES_PER_SLOT};
-use gage_core::spawn_thread;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use wasmtime::{CacheStore, Config, Enabled, Engine, PoolingAllocationConfig};
-
-/// Interval at which the deadlines of running guests are checked.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// Stack size of a guest, in bytes.
 pub(crate) const STACK_BYTES: usize = 512 << 10;
@@ -54,13 +48,6 @@ impl Engines {
         *waiting = Some(engine.clone());
         Ok(engine)
     }
-
-    fn increment_epochs(&self) {
-        self.pooled.increment_epoch();
-        if let Some(engine) = &*self.waiting.lock() {
-            engine.increment_epoch();
-        }
-    }
 }
 
 fn message_of(error: &wasmtime::Error) -> String {
@@ -73,7 +60,6 @@ fn base(counts: bool) -> Config {
     config
         .wasm_component_model(true)
         .consume_fuel(counts)
-        .epoch_interruption(counts)
         .max_wasm_stack(STACK_BYTES)
         // A guest could otherwise recognize the processor, and score differently on another.
         .cranelift_nan_canonicalization(true)
@@ -94,6 +80,7 @@ fn pooled(counts: bool) -> Config {
     pool.total_component_instances(POOL_SLOTS)
         .total_core_instances(POOL_SLOTS * MAX_CORE_INSTANCES_PER_CALL)
         .total_memories(POOL_SLOTS)
+        .total_stacks(POOL_SLOTS)
         .total_tables(POOL_SLOTS * TABLES_PER_SLOT)
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
@@ -120,35 +107,4 @@ pub(crate) fn compiling_engine(
         config.enable_incremental_compilation(functions).map_err(|error| message_of(&error))?;
     }
     Engine::new(&config).map_err(|error| message_of(&error))
-}
-
-/// Advances the epochs of the engines until dropped.
-pub(crate) struct Ticker {
-    stop: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Ticker {
-    pub(crate) fn start(engines: Arc<Engines>) -> Result<Ticker, String> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = spawn_thread("plugin-ticker", move || {
-            while !stopped.load(Ordering::Relaxed) {
-                std::thread::park_timeout(TICK);
-                engines.increment_epochs();
-            }
-        });
-        let thread = thread.map_err(|shortage| shortage.report().to_string())?;
-        Ok(Ticker { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
 }

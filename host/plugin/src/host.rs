@@ -1,7 +1,7 @@
 //! The plugin host: the engines and the compile cache shared by all plugins of a process.
 
 use crate::cache::CompileCache;
-use crate::engine::{Engines, Ticker};
+use crate::engine::Engines;
 use crate::host_options::HostOptions;
 use crate::slots::{POOL_SLOTS, SlotQueue};
 use crate::work::{MemberWork, WorkRegister};
@@ -18,11 +18,10 @@ pub struct PluginHost {
     secret: fn(&str) -> Option<String>,
     counts: bool,
     works: Arc<WorkRegister>,
-    _ticker: Arc<Ticker>,
 }
 
 impl PluginHost {
-    /// Sets up the engines and starts the thread that advances time for running guests.
+    /// Sets up the engines.
     ///
     /// # Errors
     /// If the cache folder cannot be used, or the platform is not supported.
@@ -30,7 +29,6 @@ impl PluginHost {
         let counts = !options.uncounted;
         let engines = Arc::new(Engines::new(counts)?);
         let cache = CompileCache::open(engines.pooled(), options)?;
-        let ticker = Ticker::start(Arc::clone(&engines))?;
         let secret = options.secret.unwrap_or(gage_core::variable);
         Ok(PluginHost {
             engines,
@@ -39,7 +37,6 @@ impl PluginHost {
             secret,
             counts,
             works: Arc::default(),
-            _ticker: Arc::new(ticker),
         })
     }
 
@@ -61,7 +58,7 @@ impl PluginHost {
         Arc::clone(&self.slots)
     }
 
-    /// Returns whether compiled code counts fuel and time.
+    /// Returns whether compiled code counts fuel, and calls end in time.
     pub(crate) fn counts(&self) -> bool {
         self.counts
     }

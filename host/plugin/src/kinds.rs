@@ -25,17 +25,17 @@ macro_rules! bindings {
             $pre::new(instance)
         }
 
-        fn instantiate(
+        async fn instantiate(
             pre: &Self::PreInstance,
             store: &mut wasmtime::Store<crate::sandbox::GuestState>,
         ) -> wasmtime::Result<$plugin> {
-            pre.instantiate(store)
+            pre.instantiate_async(store).await
         }
     };
     ($plugin:ident, $pre:ident, $guest:ident, $list:ident, $declared:path) => {
         crate::kinds::bindings!($plugin, $pre);
 
-        fn describe(
+        async fn describe(
             plugin: &$plugin,
             store: &mut wasmtime::Store<crate::sandbox::GuestState>,
         ) -> wasmtime::Result<(
@@ -43,17 +43,17 @@ macro_rules! bindings {
             Vec<crate::component_members::DeclaredMember<Self>>,
         )> {
             let guest = plugin.$guest();
-            let info = guest.call_describe(&mut *store)?;
-            Ok((info, guest.$list(store)?.into_iter().map($declared).collect()))
+            let info = guest.call_describe(&mut *store).await?;
+            Ok((info, guest.$list(store).await?.into_iter().map($declared).collect()))
         }
 
-        fn check(
+        async fn check(
             plugin: &$plugin,
             store: &mut wasmtime::Store<crate::sandbox::GuestState>,
             member: &str,
             params: &String,
         ) -> wasmtime::Result<Result<(), crate::bindings::types::PluginError>> {
-            plugin.$guest().call_check(store, member, params)
+            plugin.$guest().call_check(store, member, params).await
         }
     };
 }

@@ -86,7 +86,9 @@ pub fn component_costs(
     let linked = LinkedComponent::load(host, name, bytes, summary.world, setup)?;
     let compile = (!is_cached).then(|| began.elapsed().as_secs_f64());
     let instantiate = measure(time, || {
-        let made = linked.call(&CallSubject::default(), |store| linked.instance.instantiate(store).map(drop));
+        let made = linked.call(&CallSubject::default(), async |store| {
+            linked.instance.instantiate_async(store).await.map(drop)
+        });
         debug_assert!(made.is_ok());
     });
     let load = host.has_cache().then(|| {

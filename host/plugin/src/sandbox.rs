@@ -1,6 +1,7 @@
 //! The sandbox of a running guest: the memory limiter, the host's interfaces with their budgets, and an empty
 //! WASI.
 
+mod call_clock;
 mod guest_log;
 mod host_fuel;
 mod imports;
@@ -9,11 +10,11 @@ mod wasi;
 
 use crate::call_subject::CallSubject;
 use crate::capabilities::Access;
-use crate::engine::TICK;
 use crate::limits::Limits;
 use crate::plugin_line::LineReceiver;
 use crate::shortage::shortage_in;
 use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, MAX_SLOTS_PER_CALL, MAX_TABLES_PER_CALL};
+pub(crate) use call_clock::{CallClock, FUEL_PER_CHECK};
 use guest_log::GuestLog;
 use host_fuel::HostFuel;
 use parking_lot::Mutex;
@@ -31,8 +32,7 @@ pub struct GuestState {
     host_fuel: HostFuel,
     /// Reason why the host ended the guest, if it did.
     pub(crate) ended: Option<String>,
-    /// Time that the guest waited for granted requests, which does not count against it.
-    waited: Duration,
+    clock: Arc<CallClock>,
     may_wait: Duration,
     access: Access,
     wasi: Option<Wasi>,
@@ -52,7 +52,7 @@ impl GuestState {
             host_calls_left: limits.host_calls,
             host_fuel: HostFuel::new(limits.fuel_per_item),
             ended: None,
-            waited: Duration::ZERO,
+            clock: Arc::new(CallClock::start(limits.wall_time)),
             may_wait: limits.wait_time,
             access,
             wasi: None,
@@ -93,18 +93,14 @@ impl GuestState {
         let began = Instant::now();
         let result = work(&self.access, self.may_wait);
         let elapsed = began.elapsed();
-        self.waited += elapsed;
+        self.clock.add_wait(elapsed);
         self.may_wait = self.may_wait.saturating_sub(elapsed);
         Ok(result)
     }
 
-    /// Returns the whole ticks that were waited since the last call. The remainder of a tick counts later, so
-    /// that many short waits do not give a guest extra time.
-    pub(crate) fn take_waited_ticks(&mut self) -> u64 {
-        let ticks = self.waited.as_millis() / TICK.as_millis();
-        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
-        self.waited = self.waited.saturating_sub(TICK * ticks);
-        u64::from(ticks)
+    /// Returns the clock of the call.
+    pub(crate) fn clock(&self) -> Arc<CallClock> {
+        Arc::clone(&self.clock)
     }
 }
 

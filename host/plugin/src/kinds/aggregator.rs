@@ -72,8 +72,11 @@ impl Aggregator {
     pub fn fold(&self, state: AggregatorState, rows: &[AggregatorRow]) -> Result<AggregatorState, ItemError> {
         let limits = self.limits();
         let rows: Vec<GuestRow> = rows.iter().map(to_guest).collect();
-        let folded = self.call(self.component.linked.access(), rows.len(), |plugin, store| {
-            plugin.gage_plugin_aggregator().call_fold(store, self.name(), self.params(), &state.0, &rows)
+        let folded = self.call(self.component.linked.access(), rows.len(), async |plugin, store| {
+            plugin
+                .gage_plugin_aggregator()
+                .call_fold(store, self.name(), self.params(), &state.0, &rows)
+                .await
         });
         let state = folded?.map_err(|error| validate_output::error(error, limits))?;
         validate_output::bytes(&state, "the state of the aggregator", limits)?;
@@ -86,8 +89,8 @@ impl Aggregator {
     /// Same as for [`Aggregator::fold`], and if a figure is not a number or a name is invalid.
     pub fn finish(&self, state: &AggregatorState) -> Result<Vec<AggregatorFigure>, ItemError> {
         let limits = self.limits();
-        let finished = self.call(self.component.linked.access(), 0, |plugin, store| {
-            plugin.gage_plugin_aggregator().call_finish(store, self.name(), self.params(), &state.0)
+        let finished = self.call(self.component.linked.access(), 0, async |plugin, store| {
+            plugin.gage_plugin_aggregator().call_finish(store, self.name(), self.params(), &state.0).await
         });
         let figures = finished?.map_err(|error| validate_output::error(error, limits))?;
         validate_output::figures(figures, limits)
@@ -104,9 +107,9 @@ impl Aggregator {
     ) -> Result<Vec<Vec<AggregatorFigure>>, ItemError> {
         let limits = self.limits();
         let states: Vec<Vec<u8>> = states.iter().map(|state| state.0.clone()).collect();
-        let found = self.call(self.component.linked.access(), 0, |plugin, store| {
+        let found = self.call(self.component.linked.access(), 0, async |plugin, store| {
             let aggregator = plugin.gage_plugin_aggregator();
-            aggregator.call_resample(store, self.name(), self.params(), &states, draws)
+            aggregator.call_resample(store, self.name(), self.params(), &states, draws).await
         });
         let found = found?.map_err(|error| validate_output::error(error, limits))?;
         validate_output::count_is(found.len(), draws.len(), "lists of figures")?;

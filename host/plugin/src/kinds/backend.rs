@@ -41,13 +41,13 @@ impl PluginKind for BackendKind {
     type Detail = BackendOffer;
     bindings!(BackendPlugin, BackendPluginPre);
 
-    fn describe(
+    async fn describe(
         plugin: &BackendPlugin,
         store: &mut Store<GuestState>,
     ) -> wasmtime::Result<(PluginInfo, Vec<DeclaredMember<BackendKind>>)> {
         let guest = plugin.gage_plugin_backend();
-        let info = guest.call_describe(&mut *store)?;
-        let spec = guest.call_spec(store)?;
+        let info = guest.call_describe(&mut *store).await?;
+        let spec = guest.call_spec(store).await?;
         let declared = DeclaredMember {
             spec: MemberSpec {
                 name: info.name.clone(),
@@ -66,13 +66,13 @@ impl PluginKind for BackendKind {
         Ok((info, vec![declared]))
     }
 
-    fn check(
+    async fn check(
         plugin: &BackendPlugin,
         store: &mut Store<GuestState>,
         _member: &str,
         params: &String,
     ) -> wasmtime::Result<Result<(), PluginError>> {
-        plugin.gage_plugin_backend().call_check(store, params)
+        plugin.gage_plugin_backend().call_check(store, params).await
     }
 }
 
@@ -103,7 +103,9 @@ impl BackendComponent {
         self.batch_with(
             self.access_with(media),
             requests,
-            |plugin, store, batch| plugin.gage_plugin_backend().call_generate(store, self.params(), batch),
+            async |plugin, store, batch| {
+                plugin.gage_plugin_backend().call_generate(store, self.params(), batch).await
+            },
             |generation: Generation, _| {
                 validate_output::text(&generation.answer, "the answer", limits)?;
                 validate_output::object(&generation.extra, "`extra` of the answer", limits)?;
@@ -120,8 +122,8 @@ impl BackendComponent {
     ) -> Vec<Result<Vec<ContinuationScore>, ItemError>> {
         self.batch(
             requests,
-            |plugin, store, batch| {
-                plugin.gage_plugin_backend().call_loglikelihood(store, self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_backend().call_loglikelihood(store, self.params(), batch).await
             },
             |scores, request: &guest::LoglikelihoodRequest| {
                 validate_output::continuation_scores(scores, request.continuations.len())

@@ -69,16 +69,19 @@ impl DocHook {
         if self.member().detail == HookKind::Text {
             return self.batch(
                 samples,
-                |plugin, store, batch| {
-                    plugin.gage_plugin_doc_hooks().call_to_text(store, self.name(), self.params(), batch)
+                async |plugin, store, batch| {
+                    plugin
+                        .gage_plugin_doc_hooks()
+                        .call_to_text(store, self.name(), self.params(), batch)
+                        .await
                 },
                 |messages, _| validate_output::messages(messages, limits).map(DocHookOutput::Text),
             );
         }
         self.batch(
             samples,
-            |plugin, store, batch| {
-                plugin.gage_plugin_doc_hooks().call_to_media(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_doc_hooks().call_to_media(store, self.name(), self.params(), batch).await
             },
             |sources, _| {
                 validate_output::count(sources.len(), "media sources", limits)?;

@@ -56,9 +56,9 @@ impl Extractor {
         let limits = self.limits();
         self.batch(
             items,
-            |plugin, store, batch| {
+            async |plugin, store, batch| {
                 let guest = plugin.gage_plugin_answer_extractor();
-                guest.call_extract(store, self.name(), self.params(), batch)
+                guest.call_extract(store, self.name(), self.params(), batch).await
             },
             |answer, _| {
                 let Some(answer) = answer else { return Ok(None) };

@@ -55,8 +55,8 @@ impl Judge {
         let limits = self.limits();
         self.batch(
             cases,
-            |plugin, store, batch| {
-                plugin.gage_plugin_judge().call_render(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_judge().call_render(store, self.name(), self.params(), batch).await
             },
             |prompts, _| {
                 validate_output::count(prompts.len(), "prompts", limits)?;
@@ -75,8 +75,8 @@ impl Judge {
         let limits = self.limits();
         self.batch(
             replies,
-            |plugin, store, batch| {
-                plugin.gage_plugin_judge().call_parse(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_judge().call_parse(store, self.name(), self.params(), batch).await
             },
             |verdict, _| match verdict {
                 GuestVerdict::Output(text) => {

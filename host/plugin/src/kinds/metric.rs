@@ -113,9 +113,9 @@ impl Metric {
         self.batch_with(
             access,
             items,
-            |plugin, store, batch| {
+            async |plugin, store, batch| {
                 let guest = plugin.gage_plugin_metric();
-                match guest.call_score(&mut *store, self.name(), self.params(), batch) {
+                match guest.call_score(&mut *store, self.name(), self.params(), batch).await {
                     Err(error) if self.runs_programs() => Ok(vec![Ok(card_of_failure(error, store)?)]),
                     scored => scored,
                 }

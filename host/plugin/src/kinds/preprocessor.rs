@@ -77,8 +77,8 @@ impl Preprocessor {
         let of_sample = Limits { result_bytes: limits.sample_bytes, ..limits.clone() };
         self.batch(
             rows,
-            |plugin, store, batch| {
-                plugin.gage_plugin_preprocessor().call_convert(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_preprocessor().call_convert(store, self.name(), self.params(), batch).await
             },
             |outcome, _| match outcome {
                 Outcome::Sample(text) => {

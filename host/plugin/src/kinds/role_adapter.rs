@@ -39,8 +39,8 @@ impl RoleAdapter {
         let limits = self.limits();
         self.batch(
             payloads,
-            |plugin, store, batch| {
-                plugin.gage_plugin_role_adapter().call_prepare(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_role_adapter().call_prepare(store, self.name(), self.params(), batch).await
             },
             |prepared, _| match prepared {
                 GuestPrepared::Ask(request) => {
@@ -61,8 +61,8 @@ impl RoleAdapter {
         let limits = self.limits();
         self.batch(
             replies,
-            |plugin, store, batch| {
-                plugin.gage_plugin_role_adapter().call_parse(store, self.name(), self.params(), batch)
+            async |plugin, store, batch| {
+                plugin.gage_plugin_role_adapter().call_parse(store, self.name(), self.params(), batch).await
             },
             |text, _| validate_output::object(&text, "the output of the adapter", limits),
         )
