@@ -1,5 +1,6 @@
 //! Constructors and builder methods for score cards.
 
+use crate::component::json_text;
 use crate::{ScoreCard, SubScore};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -70,7 +71,7 @@ impl ScoreCard {
         for (name, value) in members {
             detail.entry(name).or_insert(value);
         }
-        self.detail = Value::Object(detail).to_string();
+        self.detail = json_text(&Value::Object(detail));
         self
     }
 }

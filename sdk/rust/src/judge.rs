@@ -1,7 +1,7 @@
 //! Judges: prompt a judge model and interpret its reply. The host makes the call.
 
 use crate::bindings::judge::exports::gage::plugin::judge as exports;
-use crate::component::{Component, Plugin, each, kind, members, read_json};
+use crate::component::{Component, Plugin, each, json_text, kind, members, read_json};
 pub use crate::message::{Generation, Message, Role, sample_text};
 use crate::text::text_of;
 use crate::{MemberSpec, PluginError};
@@ -121,7 +121,7 @@ impl<P: Plugin<Kind = dyn Judge>> Guest for Component<P> {
     ) -> Vec<Result<exports::Verdict, PluginError>> {
         each::<P, _, _>(&judge, &params, cases, |judge, answered| {
             Ok(match judge.parse(&Case::read(&answered.case)?, &answered.replies)? {
-                Verdict::Output(output) => exports::Verdict::Output(output.to_string()),
+                Verdict::Output(output) => exports::Verdict::Output(json_text(&output)),
                 Verdict::Unparseable(reason) => exports::Verdict::Unparseable(reason),
             })
         })

@@ -103,6 +103,8 @@ pub mod message;
 pub mod metric;
 pub mod preprocessor;
 pub mod role_adapter;
+#[cfg(any(test, all(target_arch = "wasm32", not(target_feature = "atomics"))))]
+mod small_blocks;
 pub mod text;
 mod value;
 

@@ -2,7 +2,7 @@
 
 pub use crate::MemberSpec as PreprocessorSpec;
 use crate::bindings::preprocessor::exports::gage::plugin::preprocessor::{Guest, Outcome, RawRow};
-use crate::component::{Component, Plugin, each, kind, members, read_json};
+use crate::component::{Component, Plugin, each, json_text, kind, members, read_json};
 use crate::{MemberSpec, PluginError};
 use serde_json::{Map, Value};
 
@@ -72,7 +72,7 @@ impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
             let body = read_json(&row.body, "the row")?;
             let row = Row { dataset: row.dataset, index: row.index, body };
             Ok(match preprocessor.convert(row)? {
-                RowOutcome::Sample(sample) => Outcome::Sample(sample.to_string()),
+                RowOutcome::Sample(sample) => Outcome::Sample(json_text(&sample)),
                 RowOutcome::Skip(reason) => Outcome::Skip(reason),
             })
         })

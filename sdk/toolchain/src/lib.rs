@@ -16,6 +16,9 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 /// Enables WebAssembly SIMD, which every current engine supports; loops over bytes become several times
 /// faster.
 const VECTORS: &str = "target-feature=+simd128";
+/// Inlines larger functions than by default (225), since a call costs more where fuel is counted. In the median, this
+/// makes a metric 7 % faster; components are 11 % larger.
+const INLINING: &str = "llvm-args=-inline-threshold=500";
 /// Lets crates compile that can draw random numbers from the system, through the crate `getrandom`. A component has no
 /// such source: drawing one is an error.
 const NO_RANDOM_SOURCE: &str = r#"getrandom_backend="unsupported""#;
@@ -132,11 +135,11 @@ impl Compiler {
     }
 }
 
-/// Returns the compiler flags: SIMD support, no source of random numbers, and path remapping, so that the same
+/// Returns the compiler flags: SIMD support, inlining, no source of random numbers, and path remapping, so that the same
 /// sources give the same bytes in any folder. Project paths become `/plugin`, and those of other packages
 /// `/registry`.
 fn flags(manifest: &Path) -> String {
-    let mut flags = ["-C", VECTORS, "--cfg", NO_RANDOM_SOURCE].map(str::to_owned).to_vec();
+    let mut flags = ["-C", VECTORS, "-C", INLINING, "--cfg", NO_RANDOM_SOURCE].map(str::to_owned).to_vec();
     let mut leave_out = |folder: PathBuf, name: &str| {
         if let Some(folder) = folder.to_str() {
             flags.push(format!("--remap-path-prefix={folder}={name}"));

@@ -1,9 +1,9 @@
 //! `chat_template`: conversations as the texts that a model reads.
 
 use gage_sdk::role_adapter::{Generation, Preparation, RoleAdapter};
-use gage_sdk::serde_json::Value;
+use gage_sdk::serde_json::{self, Value};
 use gage_sdk::{MemberSpec, PluginError, from_params, json};
-use gage_template_kit::ChatTemplate;
+use gage_template_kit::{ChatTemplate, ConversationMessage, TemplateValue};
 use std::cell::OnceCell;
 
 /// Renders conversations with the `template` of a model. `bos_token` and `eos_token` are the texts of the tokens that
@@ -25,6 +25,16 @@ struct Params {
     template: String,
     bos_token: String,
     eos_token: String,
+}
+
+/// A payload. It is read into the values of templates, since others would have to be converted.
+#[derive(serde::Deserialize)]
+struct Payload {
+    #[serde(default)]
+    inspect: bool,
+    #[serde(default)]
+    messages: Vec<ConversationMessage>,
+    tools: Option<TemplateValue>,
 }
 
 impl RoleAdapter for ChatTemplateAdapter {
@@ -50,13 +60,19 @@ impl RoleAdapter for ChatTemplateAdapter {
     }
 
     fn request(&self, payload: &Value) -> Result<Preparation, PluginError> {
+        self.request_text(&payload.to_string())
+    }
+
+    fn request_text(&self, payload: &str) -> Result<Preparation, PluginError> {
+        let payload: Payload = serde_json::from_str(payload)
+            .map_err(|error| PluginError::invalid_input(format!("the payload cannot be read: {error}")))?;
         let Params { template, bos_token, eos_token } = &self.params;
         let compiled = self.template.get_or_init(|| ChatTemplate::compile(template, bos_token, eos_token));
         let template = compiled.as_ref().map_err(|reason| PluginError::invalid_config(reason.as_str()))?;
-        if payload["inspect"] == true {
+        if payload.inspect {
             return Ok(Preparation::Output(json!({ "unknown": template.unknown_names() })));
         }
-        let text = template.render(&payload["messages"], &payload["tools"]);
+        let text = template.render(payload.messages, payload.tools.unwrap_or(TemplateValue::from(())));
         Ok(Preparation::Output(json!({ "text": text.map_err(PluginError::invalid_input)? })))
     }
 

@@ -6,11 +6,10 @@
 //! `eos_token`.
 
 use crate::bounded_writer::BoundedWriter;
+use crate::conversation_message::ConversationMessage;
 use crate::json;
 use crate::lint::{UnknownName, unknown_names};
-use gage_sdk::serde_json;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use std::borrow::Cow;
@@ -60,16 +59,16 @@ impl ChatTemplate {
         unknown_names(&self.environment, NAME)
     }
 
-    /// Renders a conversation up to the start of the model's answer. `messages` and `tools` are lists in the form that
-    /// templates expect; without tools, `tools` is null.
+    /// Renders a conversation up to the start of the model's answer. `tools` is a list in the form that templates expect,
+    /// or null.
     ///
     /// # Errors
     /// Fails if the template rejects the conversation, for example because of an unknown role.
-    pub fn render(&self, messages: &serde_json::Value, tools: &serde_json::Value) -> Result<String, String> {
+    pub fn render(&self, messages: Vec<ConversationMessage>, tools: Value) -> Result<String, String> {
         let mut text = BoundedWriter::new(MAX_TEXT_BYTES);
         let values = context! {
-            messages => Value::from(Serde(messages)),
-            tools => Value::from(Serde(tools)),
+            messages => messages.into_iter().map(Value::from_object).collect::<Value>(),
+            tools,
             documents => Value::from(()),
             add_generation_prompt => true,
         };
@@ -146,7 +145,7 @@ fn chain(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_sdk::json;
+    use gage_sdk::{json, serde_json};
 
     const CHATML: &str = r"{{ bos_token }}
         {%- for message in messages %}
@@ -158,7 +157,8 @@ mod tests {
 ";
 
     fn render(template: &str, messages: &serde_json::Value) -> Result<String, String> {
-        ChatTemplate::compile(template, "<s>", "</s>")?.render(messages, &serde_json::Value::Null)
+        let messages = serde_json::from_str(&messages.to_string()).map_err(|error| error.to_string())?;
+        ChatTemplate::compile(template, "<s>", "</s>")?.render(messages, Value::from(()))
     }
 
     #[test]

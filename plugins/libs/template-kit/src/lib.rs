@@ -5,6 +5,7 @@
 
 mod bounded_writer;
 mod chat_template;
+mod conversation_message;
 mod environment;
 mod json;
 mod lint;
@@ -16,7 +17,10 @@ mod row_filters;
 mod see_through;
 
 pub use chat_template::ChatTemplate;
+pub use conversation_message::ConversationMessage;
 pub use lint::UnknownName;
+/// A value as templates see it.
+pub use minijinja::Value as TemplateValue;
 pub use name_uses::{NameUse, Need};
 pub use prompt::{Inspection, PromptTemplates, TemplateFault};
 pub use row_fields::{FieldInspection, RowFields};
