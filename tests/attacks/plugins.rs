@@ -9,7 +9,7 @@ use gage_plugin::{
     BackendComponent, BackendPluginComponent, GenerateRequest, Generation, HostOptions, InstanceSetup,
     ItemError, MediaSet, Message, Metric, MetricComponent, PluginHost, Role,
 };
-use gage_test_corpus::{loading, machine, memory, obedient, texts};
+use gage_test_corpus::{loading, machine, memory, obedient, texts, wasi};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -84,6 +84,18 @@ fn generate(backend: &BackendComponent, message: &str) -> Result<Generation, Ite
 fn a_plugin_does_not_see_the_processor() {
     let probe = metric(&host(), &machine::probe(), PluginLimits::default());
     assert_eq!(score(&probe), Ok(Some(0.0)), "each bit of the score is a difference");
+}
+
+/// Without a check after each call of the host, the guest would make tens of thousands of slow calls first.
+#[test]
+fn time_ends_a_plugin_that_lets_the_host_work() {
+    let limits = PluginLimits {
+        fuel_per_item: Some(900_000),
+        wall_time: Some(Duration::from_millis(300)),
+        ..PluginLimits::default()
+    };
+    let error = score(&metric(&host(), &wasi::endless_lookups(), limits)).expect_err("it does not end");
+    assert_eq!((error.outcome, error.message.as_str()), (Outcome::PluginTimeout, "did not end within 0.3 s"));
 }
 
 /// The attackers ask for 512 memories at the same time, and the pool has 256.

@@ -20,7 +20,7 @@ use parking_lot::RwLock;
 use std::path::Path;
 use std::sync::Arc;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
-use wasmtime::{Engine, Store, Trap};
+use wasmtime::{CallHook, Engine, Store, Trap};
 
 /// Maximum number of tries to find the slots of a call in the pool. It has room for them, but the engine looks for a free
 /// slot in one part of it after the other, and can miss one that another call returns meanwhile.
@@ -261,8 +261,13 @@ impl LinkedComponent {
     }
 }
 
-/// Gives the guest its fuel. It stops after each part of it, so that its time is checked.
+/// Gives the guest its fuel, and has its time checked after each part of it. The work of the host takes no fuel, so the
+/// time is checked after each call of the host, too.
 fn give_fuel(store: &mut Store<GuestState>, limits: &Limits) -> wasmtime::Result<()> {
+    store.call_hook(|context, hook| match hook {
+        CallHook::ReturningFromHost => context.data().clock().check(),
+        _ => Ok(()),
+    });
     store.fuel_async_yield_interval(Some(FUEL_PER_CHECK))?;
     store.set_fuel(limits.fuel_per_item)
 }

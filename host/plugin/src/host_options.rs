@@ -13,8 +13,8 @@ pub struct HostOptions {
     pub compiler: ComponentCompiler,
     /// Maximum resources of a compilation.
     pub compile_limits: CompileLimits,
-    /// Compiles code that counts neither fuel nor time, to measure the cost of counting. Guests then run
-    /// without limits, so this is only for trusted components. Default false.
+    /// Compiles code that counts no fuel, to measure the cost of counting. Guests then run without limits of work
+    /// and time, so this is only for trusted components. Default false.
     pub uncounted: bool,
     /// Keeps the code of the functions of large components in the cache folder, and uses it when a rebuilt component has
     /// the same functions. Only a child process does so, and only for components of the user's own projects. Default

@@ -132,11 +132,8 @@ fn stdin() -> Guest {
         )
 }
 
-/// Scores whether looking up a name was refused.
-fn lookup() -> Guest {
-    let mut guest = Guest::metric();
-    let name = guest.image.text("localhost");
-    let (at, length) = (name.at, name.length);
+/// Imports what looks up names.
+fn with_lookups(guest: Guest) -> Guest {
     guest
         .interface("wasi:sockets/instance-network@0.2.0", &[SOCKETS])
         .interface("wasi:sockets/ip-name-lookup@0.2.0", &[])
@@ -145,13 +142,33 @@ fn lookup() -> Guest {
              (import \"wasi:sockets/ip-name-lookup@0.2.0\" \"resolve-addresses\"
                (func $resolve (param i32 i32 i32 i32)))",
         )
-        .scoring(
-            &format!(
-                "(local.set $a (call $realloc (i32.const 0) (i32.const 0) (i32.const 8) (i32.const 64)))
-                 (call $resolve (call $network) (i32.const {at}) (i32.const {length}) (local.get $a))"
-            ),
-            "(f64.convert_i32_u (i32.load8_u (local.get $a)))",
-        )
+}
+
+/// Scores whether looking up a name was refused.
+fn lookup() -> Guest {
+    let mut guest = Guest::metric();
+    let name = guest.image.text("localhost");
+    let (at, length) = (name.at, name.length);
+    with_lookups(guest).scoring(
+        &format!(
+            "(local.set $a (call $realloc (i32.const 0) (i32.const 0) (i32.const 8) (i32.const 64)))
+             (call $resolve (call $network) (i32.const {at}) (i32.const {length}) (local.get $a))"
+        ),
+        "(f64.convert_i32_u (i32.load8_u (local.get $a)))",
+    )
+}
+
+/// Returns a metric that looks up a name of 1 MiB for ever. The host takes long for each lookup, and the guest uses little
+/// fuel.
+pub fn endless_lookups() -> Vec<u8> {
+    let lookups = "(local $host i32)
+        (local.set $host (call $network))
+        (loop $more
+          (call $resolve (local.get $host) (i32.const 131072) (i32.const 1048576) (i32.const 65536))
+          (br $more))
+        (unreachable)";
+    let guest = Guest { pages: 24, ..Guest::metric() };
+    with_lookups(guest).body("score", lookups).component()
 }
 
 /// Returns a metric that asks for this many random bytes and scores 0.

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wasmtime::Trap;
 
-/// Fuel after which a guest stops, so that its time is checked. It takes about a millisecond to use, and up to a second if
-/// each unit is as slow as one can be.
+/// Fuel after which a guest stops, so that its time is checked. A guest uses it in about a millisecond, or in up to a
+/// second with the slowest instructions.
 pub(crate) const FUEL_PER_CHECK: u64 = 1_000_000;
 
 /// The time of a call, without its waits for granted requests.
@@ -28,8 +28,13 @@ impl CallClock {
         *self.waited.lock() += time;
     }
 
-    fn is_over(&self) -> bool {
-        self.began.elapsed().saturating_sub(*self.waited.lock()) > self.wall_time
+    /// Checks the time.
+    ///
+    /// # Errors
+    /// [`Trap::Interrupt`] if it is over.
+    pub(crate) fn check(&self) -> wasmtime::Result<()> {
+        let time = self.began.elapsed().saturating_sub(*self.waited.lock());
+        if time > self.wall_time { Err(Trap::Interrupt.into()) } else { Ok(()) }
     }
 
     /// Runs a guest on this thread until it ends or its time is over. The guest must stop each time that it has used
@@ -44,8 +49,7 @@ impl CallClock {
         loop {
             match guest.as_mut().poll(&mut context) {
                 Poll::Ready(result) => return result,
-                Poll::Pending if self.is_over() => return Err(Trap::Interrupt.into()),
-                Poll::Pending => {}
+                Poll::Pending => self.check()?,
             }
         }
     }
@@ -74,6 +78,6 @@ mod tests {
     fn waits_do_not_count() {
         let clock = CallClock::start(Duration::ZERO);
         clock.add_wait(Duration::MAX / 2);
-        assert!(!clock.is_over());
+        assert!(clock.check().is_ok());
     }
 }
