@@ -141,7 +141,7 @@ mod tests {
 
     impl Filled {
         fn fill(&self) {
-            assert!(!self.address.is_null() && self.address.addr() % self.layout.align() == 0);
+            assert!(!self.address.is_null() && self.address.addr().is_multiple_of(self.layout.align()));
             // SAFETY: the block has that many bytes.
             unsafe { self.address.write_bytes(self.byte, self.layout.size()) };
         }
