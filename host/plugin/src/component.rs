@@ -231,7 +231,7 @@ impl LinkedComponent {
         let mut tries = 1;
         let (store, result) = loop {
             let mut store = self.store(subject, access.clone());
-            let ready = if self.host.counts() { give_fuel(&mut store, limits) } else { Ok(()) };
+            let ready = if self.host.counts() { limit_work(&mut store, limits) } else { Ok(()) };
             let clock = store.data().clock();
             match ready.and_then(|()| clock.run(call(&mut store))) {
                 Err(error) if is_pool_full(&error) && tries < MAX_POOL_TRIES => tries += 1,
@@ -262,8 +262,8 @@ impl LinkedComponent {
 }
 
 /// Gives the guest its fuel, and has its time checked after each part of it. The work of the host takes no fuel, so the
-/// time is checked after each call of the host, too.
-fn give_fuel(store: &mut Store<GuestState>, limits: &Limits) -> wasmtime::Result<()> {
+/// time is checked after each call of the host, too. If it is over then, this replaces an error of the host.
+fn limit_work(store: &mut Store<GuestState>, limits: &Limits) -> wasmtime::Result<()> {
     store.call_hook(|context, hook| match hook {
         CallHook::ReturningFromHost => context.data().clock().check(),
         _ => Ok(()),

@@ -61,7 +61,7 @@ fn limits_of_calls() -> Vec<String> {
             MAX_PATTERN_BYTES_PER_COMPONENT >> 20,
             kib(MAX_PATTERN_BYTES)
         ),
-        format!("A clock is read after each {} million units of fuel", FUEL_PER_CHECK / 1_000_000),
+        format!("A clock is read after each {},000 units of fuel", FUEL_PER_CHECK / 1_000),
         format!(
             "A request has up to {} MiB and {MAX_HEADERS} headers of {}.",
             MAX_BODY_BYTES >> 20,

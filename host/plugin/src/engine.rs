@@ -9,6 +9,9 @@ use wasmtime::{CacheStore, Config, Enabled, Engine, PoolingAllocationConfig};
 /// Stack size of a guest, in bytes.
 pub(crate) const STACK_BYTES: usize = 512 << 10;
 
+/// Size of the stack of the host's functions that a guest calls, in bytes.
+const HOST_STACK_BYTES: usize = 1536 << 10;
+
 /// Maximum for the configurable limit.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
 /// Bytes of an instance that are cleared rather than returned to the system when it is dropped.
@@ -60,7 +63,11 @@ fn base(counts: bool) -> Config {
     config
         .wasm_component_model(true)
         .consume_fuel(counts)
+        // The fuel of a bulk operation on a 64-bit table or memory can overflow the counter, and then nothing ends.
+        .wasm_memory64(false)
         .max_wasm_stack(STACK_BYTES)
+        // The rest is for functions of the host, which run on the same stack.
+        .async_stack_size(STACK_BYTES + HOST_STACK_BYTES)
         // A guest could otherwise recognize the processor, and score differently on another.
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)

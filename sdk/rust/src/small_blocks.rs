@@ -18,7 +18,8 @@ const CHUNK: Layout = match Layout::from_size_align(CHUNK_BYTES, GRAIN_BYTES) {
 };
 
 /// An allocator that keeps freed blocks of up to 256 bytes in lists, one for each size. Taking and freeing such a block
-/// takes a few instructions. A freed block keeps its size, and its memory does not return to the other allocator.
+/// takes a few instructions. A freed block keeps its size, and its memory does not return to the other allocator: a component
+/// that frees many small blocks, and then takes a large one, needs memory for both.
 pub(crate) struct SmallBlocks<A> {
     lists: UnsafeCell<FreeLists>,
     others: A,
@@ -78,7 +79,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for SmallBlocks<A> {
             // SAFETY: as promised by the caller.
             return unsafe { self.others.alloc(layout) };
         };
-        // SAFETY: there is one thread, and no other reference while this one lives.
+        // SAFETY: there is one thread, and no other reference while this one lives: the other allocator calls nothing that
+        // allocates.
         let lists = unsafe { &mut *self.lists.get() };
         let block = lists.take(size);
         if !block.is_null() {

@@ -23,6 +23,12 @@ const DESTRUCTOR: &str = r#"(component
   (core instance (instantiate $m
     (with "" (instance (export "new" (func $new)) (export "drop" (func $drop)))))))"#;
 
+/// Uses a million units of fuel where no time and no fuel is checked, grows a table by all that there is, and does not end.
+fn overflow() -> String {
+    let copies = "(memory.copy (i32.const 65536) (i32.const 65664) (i32.const 128))".repeat(8_000);
+    format!("{copies} (drop (table.grow $table (ref.null func) (i64.const -1))) {LOOP}")
+}
+
 /// Returns the members of this group.
 #[expect(clippy::too_many_lines, reason = "a table of components, one entry after the other")]
 pub fn members() -> Vec<Member> {
@@ -97,6 +103,12 @@ pub fn members() -> Vec<Member> {
                  (unreachable)",
             ),
             End::Late(FUEL),
+        ),
+        (
+            "loop-overflown-fuel",
+            "does not end, after it grew a 64-bit table so far that its fuel could overflow",
+            metric().field("(table $table i64 0 funcref)").body("score", overflow()),
+            End::NotLoaded("memory64"),
         ),
     ];
     let mut members: Vec<Member> = members

@@ -6,11 +6,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wasmtime::Trap;
 
-/// Fuel after which a guest stops, so that its time is checked. A guest uses it in about a millisecond, or in up to a
-/// second with the slowest instructions.
-pub(crate) const FUEL_PER_CHECK: u64 = 1_000_000;
+/// Fuel after which a guest stops, so that its time is checked. A guest uses it in about a tenth of a millisecond, or in up
+/// to a second with the slowest code that is known: loops that move tens of thousands of variables.
+pub(crate) const FUEL_PER_CHECK: u64 = 100_000;
 
-/// The time of a call, without its waits for granted requests.
+/// The time of a call, without its waits for granted requests. It is checked each time that the guest stops, and after
+/// each call of the host.
 pub(crate) struct CallClock {
     began: Instant,
     wall_time: Duration,
