@@ -108,7 +108,7 @@ pub fn members() -> Vec<Member> {
             "loop-overflown-fuel",
             "does not end, after it grew a 64-bit table so far that its fuel could overflow",
             metric().field("(table $table i64 0 funcref)").body("score", overflow()),
-            End::NotLoaded("memory64"),
+            End::NotCompiled("memory64"),
         ),
     ];
     let mut members: Vec<Member> = members

@@ -72,7 +72,7 @@ pub fn members() -> Vec<Member> {
             "memory-64-bit",
             "a second memory of 16 TiB with addresses of 64 bits",
             metric().field("(memory i64 0x10000000)"),
-            End::NotLoaded("memory"),
+            End::NotCompiled("memory64"),
         ),
         (
             "memory-shared",
