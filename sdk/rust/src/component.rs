@@ -121,7 +121,7 @@ pub fn read_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Resu
         .map_err(|error| PluginError::invalid_input(format!("{what} cannot be read: {error}")))
 }
 
-/// Returns a value as JSON, in a third of the time that its `to_string` takes.
+/// Returns a value as JSON, without the formatting machinery that its `to_string` uses.
 pub(crate) fn json_text(value: &Value) -> String {
     // Keys are texts, so no value fails.
     serde_json::to_string(value).unwrap_or_default()

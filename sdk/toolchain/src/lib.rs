@@ -178,7 +178,6 @@ pub fn module_of(target: &Path, library: &str) -> PathBuf {
 ///
 /// `target` is the folder of intermediate files; share one folder, so that the standard library is built only
 /// once.
-/// library is built once.
 ///
 /// # Errors
 /// If there is no compiler, cargo fails, or a module does not make a component.
