@@ -127,8 +127,8 @@ pub(crate) fn walk_members<'a>(
     key: &str,
     rest: &[PathStep],
 ) -> Option<FieldValue<'a>> {
-    match document.members().find(|(name, _)| *name == key) {
-        Some((_, member)) => walk_member(member, rest),
+    match document.member(key) {
+        Some(member) => walk_member(member, rest),
         None => walk(document.extra().get(key)?, rest).map(FieldValue::from),
     }
 }

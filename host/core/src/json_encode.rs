@@ -19,6 +19,10 @@ use serde_json::Value;
 pub(crate) trait JsonMembers {
     /// Returns its known members that are not empty, in output order.
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)>;
+    /// Returns a known member that is not empty.
+    fn member(&self, key: &str) -> Option<Member<'_>> {
+        self.members().find(|(known, _)| *known == key).map(|(_, member)| member)
+    }
     /// Returns the unknown members, which come last.
     fn extra(&self) -> &Object;
 }
@@ -67,8 +71,7 @@ pub(crate) fn write<S: Serializer>(written: &impl JsonMembers, serializer: S) ->
     for (key, member) in written.members() {
         map.serialize_entry(key, &member)?;
     }
-    let is_known = |key: &str| written.members().any(|(known, _)| known == key);
-    for (key, value) in written.extra().iter().filter(|(key, _)| !is_known(key)) {
+    for (key, value) in written.extra().iter().filter(|(key, _)| written.member(key).is_none()) {
         map.serialize_entry(key, value)?;
     }
     map.end()
@@ -101,7 +104,17 @@ pub(crate) fn value<'s>(key: &'static str, value: Option<&'s Value>) -> Option<(
 }
 
 pub(crate) fn object<'s>(key: &'static str, object: &'s Object) -> Option<(&'static str, Member<'s>)> {
-    (!object.is_empty()).then_some((key, Member::Object(object)))
+    filled_object(object).map(|member| (key, member))
+}
+
+/// Returns the member of an object; `None` if it is empty.
+pub(crate) fn filled_object(object: &Object) -> Option<Member<'_>> {
+    (!object.is_empty()).then_some(Member::Object(object))
+}
+
+/// Returns the member of a list; `None` if it is empty.
+pub(crate) fn filled_list<'s, T>(items: &'s [T], member: fn(&'s [T]) -> Member<'s>) -> Option<Member<'s>> {
+    (!items.is_empty()).then(|| member(items))
 }
 
 /// A list that is omitted if empty.
@@ -110,5 +123,5 @@ pub(crate) fn list<'s, T>(
     items: &'s [T],
     member: fn(&'s [T]) -> Member<'s>,
 ) -> Option<(&'static str, Member<'s>)> {
-    (!items.is_empty()).then(|| (key, member(items)))
+    filled_list(items, member).map(|member| (key, member))
 }

@@ -2,6 +2,7 @@
 //! first.
 
 use crate::field_value::{FieldValue, PathStep, walk, walk_members};
+use crate::sample::derived::{MetadataMember, visit_scalars};
 use crate::{LazyJson, ModelOutput, RecordedSample, Sample};
 use serde::Serialize;
 use serde_json::Value;
@@ -67,6 +68,15 @@ impl<'a> JsonView<'a> {
     /// Returns a member of the document.
     pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
         self.walk(&[PathStep { key: key.to_owned(), index: None }]).map(FieldValue::into_value)
+    }
+
+    /// Calls `visit` with the key and the text of each text, number and truth value in the metadata of a Sample.
+    pub fn visit_metadata(self, mut visit: impl FnMut(&str, &str)) {
+        if let JsonView::Sample(sample) = self {
+            MetadataMember::of(sample).visit_scalars(visit);
+        } else if let Some(Value::Object(metadata)) = self.get("metadata").as_deref() {
+            visit_scalars(metadata, &mut visit);
+        }
     }
 
     /// Follows steps one after another; `None` if one leads nowhere.
@@ -180,6 +190,22 @@ mod tests {
     use super::*;
     use crate::{ContinuationScore, EvalContext, FieldPath, Usage};
     use serde_json::json;
+
+    #[test]
+    fn metadata_that_follows_from_other_members_is_visited_too() {
+        let value = json!({
+            "schema_version": "v1", "id": "q", "label": "A", "messages": [{"role": "user", "content": "what?"}], "references": [{"answer": "A"}],
+            "options": [{"id": "A", "content": "yes"}, {"id": "B", "content": "no"}],
+            "metadata": {"level": 3, "is_hard": true, "topic": "art", "list": [1], "none": null, "inner": {}},
+        });
+        let sample = Sample::from_value(value).expect("a sample");
+        let written = sample.to_value();
+        for view in [JsonView::Sample(&sample), JsonView::Json(&written)] {
+            let mut visited = Vec::new();
+            view.visit_metadata(|key, value| visited.push(format!("{key}={value}")));
+            assert_eq!(visited, ["level=3", "is_hard=true", "topic=art", "correct_choice=A"], "{view:?}");
+        }
+    }
 
     #[test]
     fn paths_lead_to_the_same_in_a_sample_as_in_its_json() {

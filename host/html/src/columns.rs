@@ -126,7 +126,7 @@ impl Columns {
         for (sum, tokens) in self.judge_tokens.iter_mut().zip(tokens) {
             *sum = sum.saturating_add(tokens);
         }
-        self.metadata.add(number, record.sample.get("metadata").as_deref());
+        record.sample.visit_metadata(|key, value| self.metadata.add(number, key, value));
     }
 
     fn add_result(&mut self, number: usize, result: &MetricResult) {

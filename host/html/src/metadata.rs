@@ -1,7 +1,6 @@
 //! Metadata of samples by which a list can be filtered.
 
 use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Maximum number of keys in a block; further ones are left out.
@@ -32,18 +31,12 @@ struct MetadataColumn {
 }
 
 impl MetadataColumns {
-    /// Adds the metadata of a sample. Only texts, numbers and truth values are for filters.
-    pub(super) fn add(&mut self, number: usize, metadata: Option<&Value>) {
-        let members = metadata.and_then(Value::as_object);
-        for (key, value) in members.into_iter().flatten() {
-            let text = match value {
-                Value::String(text) => text.clone(),
-                Value::Number(_) | Value::Bool(_) => value.to_string(),
-                Value::Null | Value::Array(_) | Value::Object(_) => continue,
-            };
-            if self.columns.len() < MAX_KEYS || self.columns.contains_key(key) {
-                self.columns.entry(key.clone()).or_default().add(number, text);
-            }
+    /// Adds a value of a sample.
+    pub(super) fn add(&mut self, number: usize, key: &str, value: &str) {
+        if let Some(column) = self.columns.get_mut(key) {
+            column.add(number, value);
+        } else if self.columns.len() < MAX_KEYS {
+            self.columns.entry(key.to_owned()).or_default().add(number, value);
         }
     }
 }
@@ -84,7 +77,7 @@ impl MetadataColumns {
 }
 
 impl MetadataColumn {
-    fn add(&mut self, number: usize, value: String) {
+    fn add(&mut self, number: usize, value: &str) {
         if self.is_unlisted {
             return;
         }
@@ -94,7 +87,7 @@ impl MetadataColumn {
             return;
         }
         let place = known.unwrap_or_else(|| {
-            self.values.push(value);
+            self.values.push(value.to_owned());
             self.values.len() - 1
         });
         self.of.push((number, place));
@@ -109,12 +102,10 @@ mod tests {
     #[test]
     fn keys_with_few_short_values_are_for_filters() {
         let mut metadata = MetadataColumns::default();
-        metadata.add(0, None);
         for number in 1..=MAX_VALUES + 1 {
-            let long = "x".repeat(number);
-            let of_sample =
-                json!({"level": number % 2, "id": number, "text": long, "list": [1], "none": null});
-            metadata.add(number, Some(&of_sample));
+            metadata.add(number, "level", &(number % 2).to_string());
+            metadata.add(number, "id", &number.to_string());
+            metadata.add(number, "text", &"x".repeat(number));
         }
         let shown = serde_json::to_value(&metadata).unwrap();
         let keys: Vec<&String> = shown.as_object().unwrap().keys().collect();

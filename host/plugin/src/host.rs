@@ -2,7 +2,7 @@
 
 use crate::cache::CompileCache;
 use crate::engine::Engines;
-use crate::host_options::HostOptions;
+use crate::host_options::{CompiledChecks, HostOptions};
 use crate::slots::{POOL_SLOTS, SlotQueue};
 use crate::work::{MemberWork, WorkRegister};
 use std::sync::Arc;
@@ -16,7 +16,6 @@ pub struct PluginHost {
     slots: Arc<SlotQueue>,
     cache: Arc<CompileCache>,
     secret: fn(&str) -> Option<String>,
-    counts: bool,
     works: Arc<WorkRegister>,
 }
 
@@ -26,8 +25,7 @@ impl PluginHost {
     /// # Errors
     /// If the cache folder cannot be used, or the platform is not supported.
     pub fn new(options: &HostOptions) -> Result<PluginHost, String> {
-        let counts = !options.uncounted;
-        let engines = Arc::new(Engines::new(counts)?);
+        let engines = Arc::new(Engines::new(options.checks)?);
         let cache = CompileCache::open(engines.pooled(), options)?;
         let secret = options.secret.unwrap_or(gage_core::variable);
         Ok(PluginHost {
@@ -35,7 +33,6 @@ impl PluginHost {
             slots: Arc::new(SlotQueue::new(POOL_SLOTS)),
             cache: Arc::new(cache),
             secret,
-            counts,
             works: Arc::default(),
         })
     }
@@ -60,7 +57,7 @@ impl PluginHost {
 
     /// Returns whether compiled code counts fuel, and calls end in time.
     pub(crate) fn counts(&self) -> bool {
-        self.counts
+        self.engines.checks() != CompiledChecks::WithoutFuel
     }
 
     /// Returns whether compiled components are cached.

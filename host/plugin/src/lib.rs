@@ -69,7 +69,7 @@ pub use component_members::{ConfiguredMember, LoadedComponent, PluginComponent, 
 pub use contract_version::{MIN_WIT_VERSION, WIT_VERSION};
 pub use figure::AggregatorFigure;
 pub use host::PluginHost;
-pub use host_options::HostOptions;
+pub use host_options::{CompiledChecks, HostOptions};
 pub use inputs::{Input, MetricItem, ResolvedInputs};
 pub use inspect::ComponentSummary;
 pub use kinds::aggregator::{Aggregator, AggregatorKind, AggregatorRow, AggregatorState};

@@ -6,8 +6,8 @@ use crate::lab::Lab;
 use crate::table::{Table, median};
 use anyhow::{Context as _, anyhow, bail, ensure};
 use gage_plugin::{
-    AnyComponent, BundledComponent, HostOptions, InstanceSetup, ItemBench as _, ItemError, Metric,
-    PluginHost, Preprocessor, PreprocessorOutput, RawRow, World,
+    AnyComponent, BundledComponent, CompiledChecks, HostOptions, InstanceSetup, ItemBench as _, ItemError,
+    Metric, PluginHost, Preprocessor, PreprocessorOutput, RawRow, World,
 };
 use gage_plugin_bundle::COMPONENTS;
 use serde_json::{Map, Value, json};
@@ -24,8 +24,15 @@ const ITEMS: &str = include_str!("../sandbox-items.json");
 const SAMPLES_PER_BATCH: usize = 32;
 const ROWS_PER_BATCH: usize = 128;
 
-/// Largest ratio that meets the aim.
+/// Largest ratio of the sandboxed time to the native one that meets the aim.
 const MAX_RATIO: f64 = 1.5;
+
+/// Largest share of a member's time for canonical NaN values that meets the aim, in percent.
+const MAX_NAN_PERCENT: f64 = 5.0;
+
+/// Hosts that are compared, by the checks of their compiled code.
+const CHECKS: [CompiledChecks; 3] =
+    [CompiledChecks::All, CompiledChecks::WithoutFuel, CompiledChecks::WithoutCanonicalNan];
 
 /// Members that are measured in quick mode.
 const QUICK_MEMBERS: [&str; 4] = ["multi_choice_accuracy", "default", "multi_choice", "exact_match"];
@@ -47,53 +54,58 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     }
     let document: Value = serde_json::from_str(ITEMS)?;
     let time = Duration::from_millis(if lab.is_quick { 30 } else { 100 });
-    let (counted, uncounted) = (host(false)?, host(true)?);
+    let hosts = CHECKS.iter().map(|checks| host(*checks)).collect::<anyhow::Result<Vec<_>>>()?;
     let mut table = Table::new([
         "member",
         "kind",
-        "items in a batch",
         "native, µs an item",
         "sandboxed",
         "ratio",
         "not counting",
         "ratio",
+        "canonical NaN",
     ]);
-    let (mut ratios, mut uncounted_ratios) = (Vec::new(), Vec::new());
+    let (mut ratios, mut uncounted_ratios, mut nan_percents) = (Vec::new(), Vec::new(), Vec::new());
     for component in COMPONENTS {
         let batches = batches_of(component, &document, lab.is_quick)?;
         if batches.is_empty() {
             continue;
         }
-        let counted = load(&counted, component)?;
-        let uncounted = load(&uncounted, component)?;
+        let loaded = hosts.iter().map(|host| load(host, component)).collect::<anyhow::Result<Vec<_>>>()?;
         for batch in &batches {
-            let components = [&counted, &uncounted];
-            let costs = MemberCosts::measure(&native, batch, components, lab.either(5, 2), time)
+            let costs = MemberCosts::measure(&native, batch, &loaded, lab.either(5, 2), time)
                 .with_context(|| format!("{} `{}`", batch.world, batch.member))?;
-            let (ratio, uncounted_ratio) = (costs.counted / costs.native, costs.uncounted / costs.native);
+            let (ratio, uncounted_ratio) = (costs.sandboxed / costs.native, costs.uncounted / costs.native);
             table.row([
                 format!("`{}`", batch.member),
                 batch.world.kind().to_owned(),
-                batch.items.len().to_string(),
                 microseconds(costs.native),
-                microseconds(costs.counted),
+                microseconds(costs.sandboxed),
                 format!("{ratio:.2}"),
                 microseconds(costs.uncounted),
                 format!("{uncounted_ratio:.2}"),
+                format!("{:+.1} %", costs.nan_percent),
             ]);
             ratios.push(ratio);
             uncounted_ratios.push(uncounted_ratio);
+            nan_percents.push(costs.nan_percent);
         }
     }
     table.print("Sandbox");
-    let (met, all) = (ratios.iter().filter(|ratio| **ratio <= MAX_RATIO).count(), ratios.len());
+    let count_to = |values: &[f64], limit: f64| values.iter().filter(|value| **value <= limit).count();
     println!(
-        "Median ratio {:.2}, without counting {:.2}; the aim of {MAX_RATIO} is met by {met} of {all}. Medians of turns of {} ms on \
-         one thread. Native: the exports of the same crate as functions, compiled for any processor of this kind, without copying \
-         arguments. Sandboxed: an instance for each batch, copies in both directions, checks of the results. Not counting: without \
-         fuel and time limits. Both sides give the same results.\n",
-        median(ratios),
+        "Median ratio {:.2}, without counting {:.2}; the aim of {MAX_RATIO} is met by {} of {}. Canonical NaN values cost {:.1} % in \
+         the median; the aim of {MAX_NAN_PERCENT} % is met by {}. Medians of turns of {} ms on one thread, with batches of \
+         {SAMPLES_PER_BATCH} samples or {ROWS_PER_BATCH} rows. Native: the exports of the same crate as functions, compiled for \
+         any processor of this kind, without copying arguments. Sandboxed: an instance for each batch, copies in both \
+         directions, checks of the results. Not counting: without fuel and time limits. Canonical NaN: the sandboxed time \
+         compared with that of code that leaves NaN values as they are. All give the same results.\n",
+        median(ratios.clone()),
         median(uncounted_ratios),
+        count_to(&ratios, MAX_RATIO),
+        ratios.len(),
+        median(nan_percents.clone()),
+        count_to(&nan_percents, MAX_NAN_PERCENT),
         time.as_millis()
     );
     Ok(())
@@ -106,8 +118,8 @@ fn native_program() -> anyhow::Result<PathBuf> {
     Ok(target.join("plugins-native/release/gage-native-costs"))
 }
 
-fn host(uncounted: bool) -> anyhow::Result<PluginHost> {
-    PluginHost::new(&HostOptions { uncounted, ..HostOptions::default() }).map_err(anyhow::Error::msg)
+fn host(checks: CompiledChecks) -> anyhow::Result<PluginHost> {
+    PluginHost::new(&HostOptions { checks, ..HostOptions::default() }).map_err(anyhow::Error::msg)
 }
 
 fn load(host: &PluginHost, component: &BundledComponent) -> anyhow::Result<AnyComponent> {
@@ -247,35 +259,48 @@ fn seconds_of(time: Duration, work: impl Fn()) -> f64 {
     median(rounds)
 }
 
-/// Seconds per item.
+/// Medians of turns; times in seconds per item.
 struct MemberCosts {
     native: f64,
-    counted: f64,
+    sandboxed: f64,
     uncounted: f64,
+    nan_percent: f64,
 }
 
 impl MemberCosts {
-    /// Measures the native program, a host that counts, and one that does not, in turns.
+    /// Measures the native program and the components of the hosts in [`CHECKS`], in turns.
     fn measure(
         native: &Path,
         batch: &Batch,
-        [counted, uncounted]: [&AnyComponent; 2],
+        components: &[AnyComponent],
         turns: usize,
         time: Duration,
     ) -> anyhow::Result<MemberCosts> {
-        let (counted, uncounted) = (Member::new(counted, batch)?, Member::new(uncounted, batch)?);
-        let results = counted.results()?;
-        let mut seconds = [Vec::new(), Vec::new(), Vec::new()];
+        let members = components.iter().map(|component| Member::new(component, batch));
+        let members = members.collect::<anyhow::Result<Vec<_>>>()?;
+        let results = members.iter().map(Member::results).collect::<anyhow::Result<Vec<_>>>()?;
+        let (mut natives, mut sandboxed, mut uncounted) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nan_percents = Vec::new();
         for _ in 0..turns {
             let report = native_costs(native, batch, time)?;
             let native_results = report["results"].as_array().context("the native build gives no results")?;
-            ensure!(are_equal(native_results, &results), "the native build gives other results");
-            let seconds_native = report["median_s"].as_f64().context("the native build gives no time")?;
-            let turn = [seconds_native, counted.seconds(time), uncounted.seconds(time)];
-            seconds.iter_mut().zip(turn).for_each(|(all, one)| all.push(one));
+            let is_equal = results.iter().all(|results| are_equal(native_results, results));
+            ensure!(is_equal, "the native build gives other results");
+            natives.push(report["median_s"].as_f64().context("the native build gives no time")?);
+            let times: Vec<f64> = members.iter().map(|member| member.seconds(time)).collect();
+            let [all, without_fuel, without_canonical_nan] = times[..] else {
+                bail!("there must be a component for each of the hosts");
+            };
+            sandboxed.push(all);
+            uncounted.push(without_fuel);
+            nan_percents.push((all / without_canonical_nan - 1.0) * 100.0);
         }
-        let [native, counted, uncounted] = seconds.map(median);
-        Ok(MemberCosts { native, counted, uncounted })
+        Ok(MemberCosts {
+            native: median(natives),
+            sandboxed: median(sandboxed),
+            uncounted: median(uncounted),
+            nan_percent: median(nan_percents),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Encoding of a Sample in its standard form.
 
 use super::content::BriefMessages;
-use super::{JsonMembers, Member, always, list, object, serialize, text, value};
+use super::{JsonMembers, Member, always, filled_list, filled_object, list, object, serialize, text, value};
 use crate::Object;
 use crate::sample::derived::{Choices, DerivedChoices, MetadataMember, OF_OPTIONS, are_references_implied};
 use crate::sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
@@ -10,23 +10,104 @@ use serde_json::Value;
 
 serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 
+/// Returns a member of a Sample, or `None` if a form leaves it out.
+type SampleMember = for<'s> fn(&'s Sample) -> Option<Member<'s>>;
+
+/// A member of a Sample that is not unknown.
+struct KnownMember {
+    key: &'static str,
+    full: SampleMember,
+    /// The member in the recorded form, which leaves out what follows from others.
+    recorded: SampleMember,
+}
+
+impl KnownMember {
+    /// A member that has the same form everywhere.
+    const fn same(key: &'static str, member: SampleMember) -> KnownMember {
+        KnownMember { key, full: member, recorded: member }
+    }
+}
+
+/// The members after the version, in output order.
+const MEMBERS: [KnownMember; 30] = [
+    KnownMember::same("id", |sample| Some(Member::Text(&sample.id))),
+    KnownMember::same("task_type", |sample| Some(Member::Text(sample.task_type.as_ref()?.name()))),
+    KnownMember {
+        key: "messages",
+        full: |sample| Some(Member::Messages(&sample.messages)),
+        recorded: |sample| Some(Member::BriefMessages(BriefMessages(&sample.messages))),
+    },
+    KnownMember::same("options", |sample| filled_list(&sample.options, Member::Options)),
+    KnownMember {
+        key: "references",
+        full: |sample| Some(Member::References(&sample.references)),
+        recorded: |sample| {
+            (!are_references_implied(sample)).then_some(Member::References(&sample.references))
+        },
+    },
+    KnownMember::same("label", |sample| sample.label.as_deref().map(Member::Text)),
+    KnownMember::same("few_shot_examples", |sample| filled_list(&sample.few_shot_examples, Member::Examples)),
+    KnownMember::same("golden_trajectories", |sample| {
+        filled_list(&sample.golden_trajectories, Member::Conversations)
+    }),
+    KnownMember::same("sandbox", |sample| sample.sandbox.as_deref().map(Member::Sandbox)),
+    KnownMember {
+        key: "metadata",
+        full: |sample| {
+            let metadata = MetadataMember::of(sample);
+            (!metadata.is_empty()).then_some(Member::Metadata(metadata))
+        },
+        recorded: |sample| filled_object(&sample.metadata),
+    },
+    KnownMember::same("data_tag", |sample| filled_object(&sample.data_tag)),
+    KnownMember::same("raw_assets", |sample| filled_object(&sample.raw_assets)),
+    KnownMember::same("tools", |sample| filled_list(&sample.tools, Member::Values)),
+    KnownMember::same("tool_choice", |sample| sample.tool_choice.as_ref().map(Member::Value)),
+    KnownMember::same("sampling_params", |sample| filled_object(&sample.sampling_params)),
+    KnownMember::same("generation_params", |sample| filled_object(&sample.generation_params)),
+    KnownMember::same("eval_config", |sample| filled_object(&sample.eval_config)),
+    KnownMember::same("unconditioned_input", |sample| sample.unconditioned_input.as_ref().map(Member::Value)),
+    KnownMember::same("predict_result", |sample| filled_list(&sample.predict_result, Member::Values)),
+    KnownMember::same("eval_result", |sample| filled_object(&sample.eval_result)),
+    KnownMember {
+        key: "choices",
+        full: |sample| match &sample.choices {
+            Choices::None => None,
+            Choices::OfOptions => Some(Member::Choices(DerivedChoices(&sample.options))),
+            Choices::Listed(choices) => Some(Member::Values(choices)),
+        },
+        recorded: |sample| match &sample.choices {
+            Choices::None => None,
+            Choices::OfOptions => Some(Member::Text(OF_OPTIONS)),
+            Choices::Listed(choices) => Some(Member::Values(choices)),
+        },
+    },
+    KnownMember::same("inputs", |sample| filled_object(&sample.inputs)),
+    KnownMember::same("_dataset_id", |sample| sample.dataset_id.as_deref().map(Member::Text)),
+    KnownMember::same("_dataset_metadata", |sample| filled_object(&sample.dataset_metadata)),
+    KnownMember::same("chat_template_mode", |sample| sample.chat_template_mode.as_deref().map(Member::Text)),
+    KnownMember::same("rendered_by", |sample| sample.rendered_by.as_deref().map(Member::Text)),
+    KnownMember::same("template_source", |sample| sample.template_source.as_deref().map(Member::Text)),
+    KnownMember::same("cache_suffix", |sample| sample.cache_suffix.as_deref().map(Member::Text)),
+    KnownMember::same("_tokenizer_path", |sample| sample.tokenizer_path.as_deref().map(Member::Text)),
+    KnownMember::same("_media_meta", |sample| filled_object(&sample.media_meta)),
+];
+
+/// Key of the version, which comes first.
+const VERSION_KEY: &str = "schema_version";
+
 impl JsonMembers for Sample {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
-        let metadata = MetadataMember::of(self);
-        let metadata = (!metadata.is_empty()).then_some(Member::Metadata(metadata));
-        let choices = match &self.choices {
-            Choices::None => None,
-            Choices::OfOptions => Some(Member::Choices(DerivedChoices(&self.options))),
-            Choices::Listed(choices) => Some(Member::Values(choices)),
-        };
-        let references = Some(Member::References(&self.references));
-        let version = always("schema_version", Member::Text(SCHEMA_VERSION));
-        version.into_iter().chain(self.members_with(
-            Member::Messages(&self.messages),
-            references,
-            metadata,
-            choices,
-        ))
+        let others = MEMBERS.iter().filter_map(|member| Some((member.key, (member.full)(self)?)));
+        std::iter::once((VERSION_KEY, Member::Text(SCHEMA_VERSION))).chain(others)
+    }
+
+    fn member(&self, key: &str) -> Option<Member<'_>> {
+        if key == VERSION_KEY {
+            return Some(Member::Text(SCHEMA_VERSION));
+        }
+        let known = MEMBERS.iter().find(|member| member.key == key)?;
+        (known.full)(self)
     }
 
     fn extra(&self) -> &Object {
@@ -35,70 +116,14 @@ impl JsonMembers for Sample {
 }
 
 impl Sample {
-    /// Returns the members of the recorded form, which leaves out what follows from others.
+    /// Returns the members of the recorded form, which leaves out the version and what follows from other members.
     pub(crate) fn recorded_members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
-        let references = match are_references_implied(self) {
-            true => None,
-            false => Some(Member::References(&self.references)),
-        };
-        let metadata = (!self.metadata.is_empty()).then_some(Member::Object(&self.metadata));
-        let choices = match &self.choices {
-            Choices::None => None,
-            Choices::OfOptions => Some(Member::Text(OF_OPTIONS)),
-            Choices::Listed(choices) => Some(Member::Values(choices)),
-        };
-        let messages = Member::BriefMessages(BriefMessages(&self.messages));
-        self.members_with(messages, references, metadata, choices)
+        MEMBERS.iter().filter_map(|member| Some((member.key, (member.recorded)(self)?)))
     }
 
     /// Returns the unknown members.
     pub(crate) fn other_members(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.extra.iter().filter(|(key, _)| !self.members().any(|(known, _)| known == *key))
-    }
-
-    /// Returns the known members but the version.
-    fn members_with<'s>(
-        &'s self,
-        messages: Member<'s>,
-        references: Option<Member<'s>>,
-        metadata: Option<Member<'s>>,
-        choices: Option<Member<'s>>,
-    ) -> impl Iterator<Item = (&'static str, Member<'s>)> {
-        let some = |key, member: Option<Member<'s>>| member.map(|member| (key, member));
-        [
-            always("id", Member::Text(&self.id)),
-            text("task_type", self.task_type.as_ref().map(crate::TaskType::name)),
-            always("messages", messages),
-            list("options", &self.options, Member::Options),
-            some("references", references),
-            text("label", self.label.as_deref()),
-            list("few_shot_examples", &self.few_shot_examples, Member::Examples),
-            list("golden_trajectories", &self.golden_trajectories, Member::Conversations),
-            self.sandbox.as_ref().map(|sandbox| ("sandbox", Member::Sandbox(sandbox))),
-            some("metadata", metadata),
-            object("data_tag", &self.data_tag),
-            object("raw_assets", &self.raw_assets),
-            list("tools", &self.tools, Member::Values),
-            value("tool_choice", self.tool_choice.as_ref()),
-            object("sampling_params", &self.sampling_params),
-            object("generation_params", &self.generation_params),
-            object("eval_config", &self.eval_config),
-            value("unconditioned_input", self.unconditioned_input.as_ref()),
-            list("predict_result", &self.predict_result, Member::Values),
-            object("eval_result", &self.eval_result),
-            some("choices", choices),
-            object("inputs", &self.inputs),
-            text("_dataset_id", self.dataset_id.as_deref()),
-            object("_dataset_metadata", &self.dataset_metadata),
-            text("chat_template_mode", self.chat_template_mode.as_deref()),
-            text("rendered_by", self.rendered_by.as_deref()),
-            text("template_source", self.template_source.as_deref()),
-            text("cache_suffix", self.cache_suffix.as_deref()),
-            text("_tokenizer_path", self.tokenizer_path.as_deref()),
-            object("_media_meta", &self.media_meta),
-        ]
-        .into_iter()
-        .flatten()
+        self.extra.iter().filter(|(key, _)| self.member(key).is_none())
     }
 }
 

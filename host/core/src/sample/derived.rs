@@ -98,6 +98,14 @@ impl<'s> MetadataMember<'s> {
         self.own.is_empty() && self.options.is_empty() && self.correct_choice.is_none()
     }
 
+    /// Calls `visit` with the key and the text of each text, number and truth value.
+    pub(crate) fn visit_scalars(&self, mut visit: impl FnMut(&str, &str)) {
+        visit_scalars(self.own, &mut visit);
+        if let Some(correct_choice) = self.correct_choice {
+            visit(CORRECT_CHOICE, correct_choice);
+        }
+    }
+
     /// Returns a member that is not among its own.
     pub(crate) fn derived(&self, key: &str) -> Option<DerivedMetadata<'s>> {
         match key {
@@ -123,6 +131,17 @@ impl Serialize for MetadataMember<'_> {
             map.serialize_entry(CORRECT_CHOICE, correct_choice)?;
         }
         map.end()
+    }
+}
+
+/// Calls `visit` with the key and the text of each member that is a text, a number or a truth value.
+pub(crate) fn visit_scalars(object: &Object, visit: &mut impl FnMut(&str, &str)) {
+    for (key, value) in object {
+        match value {
+            Value::String(text) => visit(key, text),
+            Value::Number(_) | Value::Bool(_) => visit(key, &value.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => {}
+        }
     }
 }
 

@@ -1,19 +1,16 @@
 //! `answer_probability`: the probability of the right options among all.
 
-use crate::loglikelihood_accuracy::{LoglikelihoodAccuracy, with_continuations};
+use crate::scored_options::{ScoredOptions, with_continuations};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
-/// Sub-score of [`LoglikelihoodAccuracy`] that is the score here.
-const PROBABILITY: &str = "probability";
-
 /// Probability of the right options among all: the softmax of the sums of log-probabilities.
 ///
 /// Each of several references is right. For TruthfulQA with several right answers, this is the figure MC2 of Lin et al.,
 /// "TruthfulQA: Measuring How Models Mimic Human Falsehoods", ACL 2022. Samples neither pass nor fail. There is no score
-/// if [`LoglikelihoodAccuracy`] has none.
+/// if `loglikelihood_accuracy` has none.
 pub struct AnswerProbability;
 
 impl Metric for AnswerProbability {
@@ -22,8 +19,8 @@ impl Metric for AnswerProbability {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Probability of the correct options among all, by log-likelihood");
-        with_continuations(spec.value_name(PROBABILITY))
+        let spec = MetricSpec::new("2", "Probability of the correct options among all, by log-likelihood");
+        with_continuations(spec.value_name("probability"))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -31,11 +28,9 @@ impl Metric for AnswerProbability {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let card = LoglikelihoodAccuracy.score(inputs)?;
-        let probability = card.sub_scores.iter().find(|sub| sub.name == PROBABILITY).map(|sub| sub.value);
-        Ok(match probability {
-            Some(probability) => ScoreCard::of(probability).detail(&json!({})),
-            None => card,
+        Ok(match ScoredOptions::read(inputs)? {
+            Ok(options) => ScoreCard::of(options.softmax().right()).detail(&json!({})),
+            Err(card) => card,
         })
     }
 }

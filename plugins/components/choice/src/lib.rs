@@ -10,6 +10,7 @@ mod docvqa_anls;
 mod loglikelihood_accuracy;
 mod metric;
 mod mmmu_accuracy;
+mod scored_options;
 
 pub use answer_probability::AnswerProbability;
 pub use docvqa_anls::DocVqaAnls;

@@ -1,21 +1,13 @@
 //! `loglikelihood_accuracy`: whether the right option is the most likely continuation.
 
-use crate::continuations::{Continuation, best, log_sum_exp, read};
-use crate::metric::{
-    alternatives, unknown_alternatives, with_options, with_reference, with_references, with_unknown,
-};
-use gage_choice_kit::Choices;
-use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use crate::continuations::{Continuation, best};
+use crate::metric::with_unknown;
+use crate::scored_options::{ScoredOptions, with_continuations};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
-use gage_text_kit::references::is_empty;
 use gage_text_kit::text::excerpt;
-
-const CONTINUATIONS: usize = 0;
-const REFERENCE: usize = 1;
-const OPTIONS: usize = 2;
-const REFERENCES: usize = 3;
 
 /// Scores 1 if the option with the highest sum of log-probabilities is a right one.
 ///
@@ -45,7 +37,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("7", "Checks that the correct option is the most likely continuation")
+        let spec = MetricSpec::new("8", "Checks that the correct option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
             .sub_score("acc_bytes", true)
@@ -62,69 +54,36 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let choices = Choices::new(inputs.value(OPTIONS));
-        let continuations = read(inputs.value(CONTINUATIONS), &choices)?;
-        let reference = inputs.value(REFERENCE);
-        let mut labels = choices.resolve_all(reference);
-        let alternatives = alternatives(reference, inputs.value(REFERENCES), &choices);
-        labels.extend_from_slice(&alternatives);
-        if is_empty(reference) && labels.is_empty() {
-            return Ok(ScoreCard::none("there is no reference").tag("missing_reference"));
-        }
-        let Some(chosen) = best(&continuations, Continuation::logprob) else {
-            return Ok(ScoreCard::none("there are no scores of continuations").tag("missing_prediction"));
+        let options = match ScoredOptions::read(inputs)? {
+            Ok(options) => options,
+            Err(card) => return Ok(card),
         };
-        let right = right_places(&labels, &choices, &continuations);
-        if !right.contains(&true) {
-            let why = "the reference is none of the continuations";
-            return Ok(ScoreCard::none(why).tag("unknown_reference"));
-        }
+        let ScoredOptions { continuations, right, unknown, .. } = &options;
         let is_right = |place: usize| right.get(place).copied().unwrap_or(false);
-        let normalized = best(&continuations, Continuation::per_character).unwrap_or(chosen);
-        let by_bytes = best(&continuations, Continuation::per_byte).unwrap_or(chosen);
-        let logprobs = |wanted: bool| {
-            let places = continuations.iter().zip(&right).filter(move |(_, right)| **right == wanted);
-            places.map(|(continuation, _)| continuation.logprob())
-        };
-        let (right_sum, wrong_sum) = (log_sum_exp(logprobs(true)), log_sum_exp(logprobs(false)));
-        // 1 / (1 + wrong / right), which neither overflows nor cancels.
-        let probability = 1.0 / (1.0 + (wrong_sum - right_sum).exp());
-        let pass = is_right(chosen);
         let share = |place: usize| if is_right(place) { 1.0 } else { 0.0 };
-        let probabilities = probabilities(&continuations);
+        let chosen = best(continuations, Continuation::logprob);
+        let normalized = best(continuations, Continuation::per_character);
+        let by_bytes = best(continuations, Continuation::per_byte);
         let label = |place: usize| continuations.get(place).map(|continuation| excerpt(&continuation.id));
-        let card = ScoreCard::binary(pass)
+        let softmax = options.softmax();
+        let card = ScoreCard::binary(is_right(chosen))
             .sub_score("acc_norm", share(normalized))
             .sub_score("acc_bytes", share(by_bytes))
-            .sub_score("probability", probability)
-            .sub_score("confidence", probabilities.get(chosen).copied().unwrap_or(0.0))
-            .sub_score("brier", brier(&probabilities, &right))
+            .sub_score("probability", softmax.right())
+            .sub_score("confidence", softmax.largest())
+            .sub_score("brier", softmax.brier())
             .detail(&json!({ "prediction": label(chosen), "prediction_normalized": label(normalized) }));
-        let wrong_best = logprobs(false).fold(f64::NEG_INFINITY, f64::max);
-        let card = if wrong_best.is_finite() {
-            card.sub_score("margin", logprobs(true).fold(f64::NEG_INFINITY, f64::max) - wrong_best)
-        } else {
-            card
+        let card = match options.margin() {
+            Some(margin) => card.sub_score("margin", margin),
+            None => card,
         };
-        let card = match best_by_mutual_information(&continuations) {
+        let card = match best_by_mutual_information(continuations) {
             Some(place) => card.sub_score("acc_mutual_info", share(place)),
             None => card,
         };
-        let card = if pass { card } else { card.tag("wrong_answer") };
-        let unknown = if alternatives.is_empty() {
-            Vec::new()
-        } else {
-            unknown_alternatives(inputs.value(REFERENCES), &choices)
-        };
-        Ok(with_unknown(card, &unknown))
+        let card = if is_right(chosen) { card } else { card.tag("wrong_answer") };
+        Ok(with_unknown(card, unknown))
     }
-}
-
-/// Adds the scores of the options, the options, and which of them are right as inputs.
-pub(crate) fn with_continuations(spec: MetricSpec) -> MetricSpec {
-    let paths = &["model_output.continuations"];
-    let spec = spec.input("continuations", &["continuations_field"], paths, ValueKind::Json);
-    with_references(with_options(with_reference(spec)))
 }
 
 /// Returns the index of the option with the most mutual information; of equal ones, the first. `None` if it is unknown of
@@ -136,33 +95,6 @@ fn best_by_mutual_information(continuations: &[Continuation]) -> Option<usize> {
         continuations.iter().map(Continuation::mutual_information).collect::<Option<_>>()?;
     let values = values.into_iter().enumerate();
     values.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(place, _)| place)
-}
-
-/// Returns the probability of each option among all: the softmax of the sums.
-fn probabilities(continuations: &[Continuation]) -> Vec<f64> {
-    let all = log_sum_exp(continuations.iter().map(Continuation::logprob));
-    continuations.iter().map(|continuation| (continuation.logprob() - all).exp()).collect()
-}
-
-/// Returns the Brier score of probabilities, for options of which at least one is right.
-///
-/// Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather Review 78 (1950).
-fn brier(probabilities: &[f64], right: &[bool]) -> f64 {
-    let share = 1.0 / right.iter().filter(|right| **right).count().max(1) as f64;
-    let distances = probabilities.iter().zip(right).map(|(probability, right)| {
-        let distance = probability - if *right { share } else { 0.0 };
-        distance * distance
-    });
-    distances.sum()
-}
-
-/// Returns which of the continuations are right.
-fn right_places(labels: &[String], choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
-    let is_right = |continuation: &Continuation| {
-        let id = choices.label_form(&continuation.id);
-        labels.contains(&id)
-    };
-    continuations.iter().map(is_right).collect()
 }
 
 #[cfg(test)]
