@@ -84,6 +84,7 @@ fn line_of(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => one_line(text),
+        Value::Array(parts) if parts.is_empty() => String::new(),
         Value::Array(parts) if parts.iter().any(|part| part.get("type").is_some()) => {
             joined(parts.iter().map(|part| shown_part(part["text"].as_str(), part["type"].as_str())))
         }
@@ -95,7 +96,9 @@ fn line_of(value: &Value) -> String {
 fn line_of_parts(parts: &[ContentPart]) -> String {
     joined(parts.iter().map(|part| match part {
         ContentPart::Text { text, .. } => shown_part(Some(text), None),
-        ContentPart::Media { kind, .. } => shown_part(None, Some(kind.type_name())),
+        ContentPart::Media { kind, extra, .. } => {
+            shown_part(extra.get("text").and_then(Value::as_str), Some(kind.type_name()))
+        }
     }))
 }
 
@@ -142,7 +145,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// Returns as much of a text as its excerpt needs, unless it consists of spaces.
+/// Returns the first characters of a text: enough for an excerpt, unless much of them is white space.
 fn beginning(text: &str) -> &str {
     match text.char_indices().nth(4 * MAX_EXCERPT_CHARS) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
@@ -176,6 +179,10 @@ mod tests {
                 {"role": "user", "content": [{"type": "text", "text": " What\n\nis  it?"}, picture]},
                 {"role": "assistant", "content": "A cat."},
             ], "references": [{"answer": [picture]}]}),
+            json!({"messages": [{"role": "user", "content": []}], "references": [{"answer": []}], "text": "t"}),
+            json!({"messages": [{"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": "a.png"}, "text": "a caption"},
+            ]}], "references": []}),
             json!({"messages": [{"role": "system", "content": "x"}], "references": [], "label": "7", "text": "a text"}),
             json!({"messages": [{"role": "user", "content": " "}], "references": [], "label": "7", "prompt": "p"}),
         ] {

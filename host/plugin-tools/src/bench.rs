@@ -4,9 +4,9 @@ use crate::cases::Case;
 use crate::error::ToolError;
 use gage_core::{FieldError, Object};
 use gage_plugin::{
-    AnyComponent, CompiledChecks, ComponentCosts, ConfiguredMember, HostOptions, InputDescription,
-    InstanceSetup, ItemBench, ItemCosts, LoadError, MetricItem, PluginComponent, PluginHost, PluginKind,
-    ResolvedInputs, World, component_costs,
+    AnyComponent, ComponentCosts, ConfiguredMember, GuestCode, InputDescription, InstanceSetup, ItemBench,
+    ItemCosts, LoadError, MetricItem, PluginComponent, PluginHost, PluginKind, ResolvedInputs, World,
+    component_costs,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -71,8 +71,7 @@ pub fn bench(
         return Ok(BenchReport { component, items: None });
     }
     let uncounted = || -> Result<ItemCosts, ToolError> {
-        let host =
-            PluginHost::new(&HostOptions { checks: CompiledChecks::WithoutFuel, ..HostOptions::default() });
+        let host = PluginHost::for_benchmark(GuestCode::WithoutFuel);
         let family =
             AnyComponent::load(&host.map_err(ToolError::new)?, name, bytes, setup).map_err(load_error)?;
         Ok(Bench::new(&family, options)?.costs(options.batch, options))

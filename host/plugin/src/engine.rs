@@ -1,6 +1,6 @@
 //! The WebAssembly engines and their configuration.
 
-use crate::host_options::CompiledChecks;
+use crate::guest_code::GuestCode;
 use crate::shortage::reported;
 use crate::slots::{MAX_CORE_INSTANCES_PER_CALL, POOL_SLOTS, TABLES_PER_SLOT};
 use parking_lot::Mutex;
@@ -25,20 +25,20 @@ const KEEP_WRITTEN_BYTES: usize = 1 << 20;
 pub(crate) struct Engines {
     pooled: Engine,
     waiting: Mutex<Option<Engine>>,
-    checks: CompiledChecks,
+    code: GuestCode,
 }
 
 impl Engines {
     /// Creates the engine with a pool of instances, or without one if the system lacks the address space.
-    pub(crate) fn new(checks: CompiledChecks) -> Result<Engines, String> {
-        let pooled = Engine::new(&pooled(checks)).or_else(|_| Engine::new(&base(checks)));
+    pub(crate) fn new(code: GuestCode) -> Result<Engines, String> {
+        let pooled = Engine::new(&pooled(code)).or_else(|_| Engine::new(&base(code)));
         let pooled = pooled.map_err(|error| message_of(&error))?;
-        Ok(Engines { pooled, waiting: Mutex::new(None), checks })
+        Ok(Engines { pooled, waiting: Mutex::new(None), code })
     }
 
-    /// Returns the checks of compiled code.
-    pub(crate) fn checks(&self) -> CompiledChecks {
-        self.checks
+    /// Returns the form of compiled code.
+    pub(crate) fn code(&self) -> GuestCode {
+        self.code
     }
 
     /// Returns the engine for calls that only compute. Its instances are in the pool.
@@ -53,7 +53,7 @@ impl Engines {
         if let Some(engine) = &*waiting {
             return Ok(engine.clone());
         }
-        let engine = Engine::new(&base(self.checks)).map_err(|error| message_of(&error))?;
+        let engine = Engine::new(&base(self.code)).map_err(|error| message_of(&error))?;
         *waiting = Some(engine.clone());
         Ok(engine)
     }
@@ -64,18 +64,18 @@ fn message_of(error: &wasmtime::Error) -> String {
 }
 
 /// Returns the settings that affect compiled code.
-fn base(checks: CompiledChecks) -> Config {
+fn base(code: GuestCode) -> Config {
     let mut config = Config::new();
     config
         .wasm_component_model(true)
-        .consume_fuel(checks != CompiledChecks::WithoutFuel)
+        .consume_fuel(code != GuestCode::WithoutFuel)
         // The fuel of a bulk operation on a 64-bit table or memory can overflow the counter, and then nothing ends.
         .wasm_memory64(false)
         .max_wasm_stack(STACK_BYTES)
         // The rest is for functions of the host, which run on the same stack.
         .async_stack_size(STACK_BYTES + HOST_STACK_BYTES)
         // A guest could otherwise recognize the processor, and score differently on another.
-        .cranelift_nan_canonicalization(checks != CompiledChecks::WithoutCanonicalNan)
+        .cranelift_nan_canonicalization(code != GuestCode::WithoutCanonicalNan)
         .relaxed_simd_deterministic(true)
         // The backtrace of a guest does not help the user of a suite.
         .wasm_backtrace_max_frames(None);
@@ -84,7 +84,7 @@ fn base(checks: CompiledChecks) -> Config {
 
 /// Reserves and reuses slots, so that an instance costs microseconds. If the system lacks the address space,
 /// the on-demand strategy is used instead.
-fn pooled(checks: CompiledChecks) -> Config {
+fn pooled(code: GuestCode) -> Config {
     // Linux reports written pages since 6.7.
     let keep =
         if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_WRITTEN_BYTES } else { KEEP_BYTES };
@@ -103,7 +103,7 @@ fn pooled(checks: CompiledChecks) -> Config {
         .pagemap_scan(Enabled::Auto)
         .linear_memory_keep_resident(keep)
         .table_keep_resident(KEEP_BYTES);
-    let mut config = base(checks);
+    let mut config = base(code);
     config.allocation_strategy(pool);
     config
 }
@@ -114,7 +114,7 @@ pub(crate) fn compiling_engine(
     is_parallel: bool,
     functions: Option<Arc<dyn CacheStore>>,
 ) -> Result<Engine, String> {
-    let mut config = base(CompiledChecks::All);
+    let mut config = base(GuestCode::Production);
     config.parallel_compilation(is_parallel);
     if let Some(functions) = functions {
         config.enable_incremental_compilation(functions).map_err(|error| message_of(&error))?;

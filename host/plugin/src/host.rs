@@ -2,7 +2,8 @@
 
 use crate::cache::CompileCache;
 use crate::engine::Engines;
-use crate::host_options::{CompiledChecks, HostOptions};
+use crate::guest_code::GuestCode;
+use crate::host_options::HostOptions;
 use crate::slots::{POOL_SLOTS, SlotQueue};
 use crate::work::{MemberWork, WorkRegister};
 use std::sync::Arc;
@@ -25,7 +26,19 @@ impl PluginHost {
     /// # Errors
     /// If the cache folder cannot be used, or the platform is not supported.
     pub fn new(options: &HostOptions) -> Result<PluginHost, String> {
-        let engines = Arc::new(Engines::new(options.checks)?);
+        PluginHost::with_code(options, GuestCode::Production)
+    }
+
+    /// Sets up the engines for a benchmark of trusted components, which are compiled in this process and not cached.
+    ///
+    /// # Errors
+    /// If the platform is not supported.
+    pub fn for_benchmark(code: GuestCode) -> Result<PluginHost, String> {
+        PluginHost::with_code(&HostOptions::default(), code)
+    }
+
+    fn with_code(options: &HostOptions, code: GuestCode) -> Result<PluginHost, String> {
+        let engines = Arc::new(Engines::new(code)?);
         let cache = CompileCache::open(engines.pooled(), options)?;
         let secret = options.secret.unwrap_or(gage_core::variable);
         Ok(PluginHost {
@@ -57,7 +70,7 @@ impl PluginHost {
 
     /// Returns whether compiled code counts fuel, and calls end in time.
     pub(crate) fn counts(&self) -> bool {
-        self.engines.checks() != CompiledChecks::WithoutFuel
+        self.engines.code() != GuestCode::WithoutFuel
     }
 
     /// Returns whether compiled components are cached.

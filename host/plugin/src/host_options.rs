@@ -4,18 +4,6 @@ use crate::compile::{CompileLimits, CompileProgress, ComponentCompiler};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Checks that compiled code makes. Measurements of what one costs leave it out, and run trusted components only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CompiledChecks {
-    /// Counts fuel, and makes every NaN canonical.
-    #[default]
-    All,
-    /// Counts no fuel, so guests run without limits of work and time.
-    WithoutFuel,
-    /// Keeps the bits that the processor gives a NaN, by which a guest can recognize the processor.
-    WithoutCanonicalNan,
-}
-
 /// Options of a [`crate::PluginHost`].
 #[derive(Clone, Default)]
 pub struct HostOptions {
@@ -25,8 +13,6 @@ pub struct HostOptions {
     pub compiler: ComponentCompiler,
     /// Maximum resources of a compilation.
     pub compile_limits: CompileLimits,
-    /// Checks of compiled code.
-    pub checks: CompiledChecks,
     /// Keeps the code of the functions of large components in the cache folder, and uses it when a rebuilt component has
     /// the same functions. Only a child process does so, and only for components of the user's own projects. Default
     /// false.

@@ -26,6 +26,7 @@ mod figure;
 mod function_cache;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod guest_code;
 mod host;
 mod host_options;
 mod inputs;
@@ -68,8 +69,9 @@ pub use component::{InstanceSetup, LoadError, PluginIdentity};
 pub use component_members::{ConfiguredMember, LoadedComponent, PluginComponent, PluginKind};
 pub use contract_version::{MIN_WIT_VERSION, WIT_VERSION};
 pub use figure::AggregatorFigure;
+pub use guest_code::GuestCode;
 pub use host::PluginHost;
-pub use host_options::{CompiledChecks, HostOptions};
+pub use host_options::HostOptions;
 pub use inputs::{Input, MetricItem, ResolvedInputs};
 pub use inspect::ComponentSummary;
 pub use kinds::aggregator::{Aggregator, AggregatorKind, AggregatorRow, AggregatorState};

@@ -6,8 +6,8 @@ use crate::lab::Lab;
 use crate::table::{Table, median};
 use anyhow::{Context as _, anyhow, bail, ensure};
 use gage_plugin::{
-    AnyComponent, BundledComponent, CompiledChecks, HostOptions, InstanceSetup, ItemBench as _, ItemError,
-    Metric, PluginHost, Preprocessor, PreprocessorOutput, RawRow, World,
+    AnyComponent, BundledComponent, GuestCode, InstanceSetup, ItemBench as _, ItemError, Metric, PluginHost,
+    Preprocessor, PreprocessorOutput, RawRow, World,
 };
 use gage_plugin_bundle::COMPONENTS;
 use serde_json::{Map, Value, json};
@@ -27,12 +27,11 @@ const ROWS_PER_BATCH: usize = 128;
 /// Largest ratio of the sandboxed time to the native one that meets the aim.
 const MAX_RATIO: f64 = 1.5;
 
-/// Largest share of a member's time for canonical NaN values that meets the aim, in percent.
+/// Largest additional time for canonical NaN values that meets the aim, in percent.
 const MAX_NAN_PERCENT: f64 = 5.0;
 
-/// Hosts that are compared, by the checks of their compiled code.
-const CHECKS: [CompiledChecks; 3] =
-    [CompiledChecks::All, CompiledChecks::WithoutFuel, CompiledChecks::WithoutCanonicalNan];
+/// Forms of the code that are compared.
+const CODES: [GuestCode; 3] = [GuestCode::Production, GuestCode::WithoutFuel, GuestCode::WithoutCanonicalNan];
 
 /// Members that are measured in quick mode.
 const QUICK_MEMBERS: [&str; 4] = ["multi_choice_accuracy", "default", "multi_choice", "exact_match"];
@@ -53,8 +52,9 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         return Ok(());
     }
     let document: Value = serde_json::from_str(ITEMS)?;
-    let time = Duration::from_millis(if lab.is_quick { 30 } else { 100 });
-    let hosts = CHECKS.iter().map(|checks| host(*checks)).collect::<anyhow::Result<Vec<_>>>()?;
+    let time = Duration::from_millis(if lab.is_quick { 30 } else { 60 });
+    let hosts = CODES.into_iter().map(PluginHost::for_benchmark).collect::<Result<Vec<_>, _>>();
+    let hosts = hosts.map_err(anyhow::Error::msg)?;
     let mut table = Table::new([
         "member",
         "kind",
@@ -73,7 +73,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         }
         let loaded = hosts.iter().map(|host| load(host, component)).collect::<anyhow::Result<Vec<_>>>()?;
         for batch in &batches {
-            let costs = MemberCosts::measure(&native, batch, &loaded, lab.either(5, 2), time)
+            let costs = MemberCosts::measure(&native, batch, &loaded, lab.either(9, 3), time)
                 .with_context(|| format!("{} `{}`", batch.world, batch.member))?;
             let (ratio, uncounted_ratio) = (costs.sandboxed / costs.native, costs.uncounted / costs.native);
             table.row([
@@ -92,7 +92,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         }
     }
     table.print("Sandbox");
-    let count_to = |values: &[f64], limit: f64| values.iter().filter(|value| **value <= limit).count();
+    let count_within = |values: &[f64], limit: f64| values.iter().filter(|value| **value <= limit).count();
     println!(
         "Median ratio {:.2}, without counting {:.2}; the aim of {MAX_RATIO} is met by {} of {}. Canonical NaN values cost {:.1} % in \
          the median; the aim of {MAX_NAN_PERCENT} % is met by {}. Medians of turns of {} ms on one thread, with batches of \
@@ -102,10 +102,10 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
          compared with that of code that leaves NaN values as they are. All give the same results.\n",
         median(ratios.clone()),
         median(uncounted_ratios),
-        count_to(&ratios, MAX_RATIO),
+        count_within(&ratios, MAX_RATIO),
         ratios.len(),
         median(nan_percents.clone()),
-        count_to(&nan_percents, MAX_NAN_PERCENT),
+        count_within(&nan_percents, MAX_NAN_PERCENT),
         time.as_millis()
     );
     Ok(())
@@ -116,10 +116,6 @@ fn native_program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it lies")?;
     let target = own.parent().and_then(Path::parent).context("the path of this program has no folder")?;
     Ok(target.join("plugins-native/release/gage-native-costs"))
-}
-
-fn host(checks: CompiledChecks) -> anyhow::Result<PluginHost> {
-    PluginHost::new(&HostOptions { checks, ..HostOptions::default() }).map_err(anyhow::Error::msg)
 }
 
 fn load(host: &PluginHost, component: &BundledComponent) -> anyhow::Result<AnyComponent> {
@@ -268,7 +264,7 @@ struct MemberCosts {
 }
 
 impl MemberCosts {
-    /// Measures the native program and the components of the hosts in [`CHECKS`], in turns.
+    /// Measures the native program and the components of the hosts of [`CODES`], in turns.
     fn measure(
         native: &Path,
         batch: &Batch,
@@ -281,19 +277,28 @@ impl MemberCosts {
         let results = members.iter().map(Member::results).collect::<anyhow::Result<Vec<_>>>()?;
         let (mut natives, mut sandboxed, mut uncounted) = (Vec::new(), Vec::new(), Vec::new());
         let mut nan_percents = Vec::new();
-        for _ in 0..turns {
+        let [production, without_fuel, without_canonical_nan] = members.as_slice() else {
+            bail!("there must be a component for each form of the code");
+        };
+        for turn in 0..turns {
             let report = native_costs(native, batch, time)?;
             let native_results = report["results"].as_array().context("the native build gives no results")?;
             let is_equal = results.iter().all(|results| are_equal(native_results, results));
             ensure!(is_equal, "the native build gives other results");
             natives.push(report["median_s"].as_f64().context("the native build gives no time")?);
-            let times: Vec<f64> = members.iter().map(|member| member.seconds(time)).collect();
-            let [all, without_fuel, without_canonical_nan] = times[..] else {
-                bail!("there must be a component for each of the hosts");
-            };
-            sandboxed.push(all);
-            uncounted.push(without_fuel);
-            nan_percents.push((all / without_canonical_nan - 1.0) * 100.0);
+            uncounted.push(without_fuel.seconds(time));
+            // One after the other, and each of them first in every other turn.
+            let mut pair = [production, without_canonical_nan];
+            let is_reversed = turn % 2 == 1;
+            if is_reversed {
+                pair.reverse();
+            }
+            let mut times = pair.map(|member| member.seconds(time));
+            if is_reversed {
+                times.reverse();
+            }
+            sandboxed.push(times[0]);
+            nan_percents.push((times[0] / times[1] - 1.0) * 100.0);
         }
         Ok(MemberCosts {
             native: median(natives),

@@ -13,7 +13,7 @@ serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 /// Returns a member of a Sample, or `None` if a form leaves it out.
 type SampleMember = for<'s> fn(&'s Sample) -> Option<Member<'s>>;
 
-/// A member of a Sample that is not unknown.
+/// A known member of a Sample.
 struct KnownMember {
     key: &'static str,
     full: SampleMember,
@@ -22,7 +22,7 @@ struct KnownMember {
 }
 
 impl KnownMember {
-    /// A member that has the same form everywhere.
+    /// Returns a member that has the same form everywhere.
     const fn same(key: &'static str, member: SampleMember) -> KnownMember {
         KnownMember { key, full: member, recorded: member }
     }

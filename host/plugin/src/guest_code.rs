@@ -1,0 +1,12 @@
+//! The forms of compiled code.
+
+/// What the compiled code of guests does besides the guests' work. A benchmark leaves a part out to measure its cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuestCode {
+    /// Counts fuel, and makes every NaN canonical.
+    Production,
+    /// Counts no fuel, so guests run without limits of work and time.
+    WithoutFuel,
+    /// Keeps the bits that the processor gives a NaN, by which a guest can recognize the processor.
+    WithoutCanonicalNan,
+}
