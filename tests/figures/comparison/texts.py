@@ -14,16 +14,9 @@ LONG = 700
 
 SPECIAL_PAIRS = [
     ("", ["cat"]),
-    ("cat", [""]),
-    ("", [""]),
     (" \n", ["cat sat"]),
-    ("cat sat", ["\t "]),
-    (" ", [" "]),
-    ("", ["", "cat"]),
-    ("cat", ["", "cat"]),
     ("...", ["?!"]),
     ("the", ["a"]),
-    ("The", [""]),
     ("", ["the", "an"]),
     # A similarity of exactly 0.5.
     ("abcd", ["abxy"]),
