@@ -1,6 +1,6 @@
 //! The forms of compiled code.
 
-/// What the compiled code of guests does besides the guests' work. A benchmark leaves a part out to measure its cost.
+/// The form of compiled code. Only benchmarks leave a part out, to measure its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestCode {
     /// Counts fuel, and makes every NaN canonical.

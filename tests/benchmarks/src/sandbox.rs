@@ -30,9 +30,6 @@ const MAX_RATIO: f64 = 1.5;
 /// Largest additional time for canonical NaN values that meets the aim, in percent.
 const MAX_NAN_PERCENT: f64 = 5.0;
 
-/// Forms of the code that are compared.
-const CODES: [GuestCode; 3] = [GuestCode::Production, GuestCode::WithoutFuel, GuestCode::WithoutCanonicalNan];
-
 /// Members that are measured in quick mode.
 const QUICK_MEMBERS: [&str; 4] = ["multi_choice_accuracy", "default", "multi_choice", "exact_match"];
 
@@ -53,8 +50,8 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     }
     let document: Value = serde_json::from_str(ITEMS)?;
     let time = Duration::from_millis(if lab.is_quick { 30 } else { 60 });
-    let hosts = CODES.into_iter().map(PluginHost::for_benchmark).collect::<Result<Vec<_>, _>>();
-    let hosts = hosts.map_err(anyhow::Error::msg)?;
+    let production = host(GuestCode::Production)?;
+    let (without_fuel, with_any_nan) = (host(GuestCode::WithoutFuel)?, host(GuestCode::WithoutCanonicalNan)?);
     let mut table = Table::new([
         "member",
         "kind",
@@ -71,9 +68,11 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         if batches.is_empty() {
             continue;
         }
-        let loaded = hosts.iter().map(|host| load(host, component)).collect::<anyhow::Result<Vec<_>>>()?;
+        let production = load(&production, component)?;
+        let (without_fuel, with_any_nan) = (load(&without_fuel, component)?, load(&with_any_nan, component)?);
         for batch in &batches {
-            let costs = MemberCosts::measure(&native, batch, &loaded, lab.either(9, 3), time)
+            let components = [&production, &without_fuel, &with_any_nan];
+            let costs = MemberCosts::measure(&native, batch, components, lab.either(9, 3), time)
                 .with_context(|| format!("{} `{}`", batch.world, batch.member))?;
             let (ratio, uncounted_ratio) = (costs.sandboxed / costs.native, costs.uncounted / costs.native);
             table.row([
@@ -116,6 +115,10 @@ fn native_program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("this program does not know where it lies")?;
     let target = own.parent().and_then(Path::parent).context("the path of this program has no folder")?;
     Ok(target.join("plugins-native/release/gage-native-costs"))
+}
+
+fn host(code: GuestCode) -> anyhow::Result<PluginHost> {
+    PluginHost::for_benchmark(code).map_err(anyhow::Error::msg)
 }
 
 fn load(host: &PluginHost, component: &BundledComponent) -> anyhow::Result<AnyComponent> {
@@ -264,22 +267,21 @@ struct MemberCosts {
 }
 
 impl MemberCosts {
-    /// Measures the native program and the components of the hosts of [`CODES`], in turns.
+    /// Measures the native program, and a component in each form of its code, in turns: as in production, without fuel, and
+    /// with any NaN.
     fn measure(
         native: &Path,
         batch: &Batch,
-        components: &[AnyComponent],
+        components: [&AnyComponent; 3],
         turns: usize,
         time: Duration,
     ) -> anyhow::Result<MemberCosts> {
-        let members = components.iter().map(|component| Member::new(component, batch));
-        let members = members.collect::<anyhow::Result<Vec<_>>>()?;
-        let results = members.iter().map(Member::results).collect::<anyhow::Result<Vec<_>>>()?;
+        let [production, without_fuel, with_any_nan] =
+            components.map(|component| Member::new(component, batch));
+        let (production, without_fuel, with_any_nan) = (production?, without_fuel?, with_any_nan?);
+        let results = [production.results()?, without_fuel.results()?, with_any_nan.results()?];
         let (mut natives, mut sandboxed, mut uncounted) = (Vec::new(), Vec::new(), Vec::new());
         let mut nan_percents = Vec::new();
-        let [production, without_fuel, without_canonical_nan] = members.as_slice() else {
-            bail!("there must be a component for each form of the code");
-        };
         for turn in 0..turns {
             let report = native_costs(native, batch, time)?;
             let native_results = report["results"].as_array().context("the native build gives no results")?;
@@ -288,17 +290,15 @@ impl MemberCosts {
             natives.push(report["median_s"].as_f64().context("the native build gives no time")?);
             uncounted.push(without_fuel.seconds(time));
             // One after the other, and each of them first in every other turn.
-            let mut pair = [production, without_canonical_nan];
-            let is_reversed = turn % 2 == 1;
-            if is_reversed {
-                pair.reverse();
-            }
-            let mut times = pair.map(|member| member.seconds(time));
-            if is_reversed {
-                times.reverse();
-            }
-            sandboxed.push(times[0]);
-            nan_percents.push((times[0] / times[1] - 1.0) * 100.0);
+            let (canonical, any) = if turn % 2 == 0 {
+                let canonical = production.seconds(time);
+                (canonical, with_any_nan.seconds(time))
+            } else {
+                let any = with_any_nan.seconds(time);
+                (production.seconds(time), any)
+            };
+            sandboxed.push(canonical);
+            nan_percents.push((canonical / any - 1.0) * 100.0);
         }
         Ok(MemberCosts {
             native: median(natives),
